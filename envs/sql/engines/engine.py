@@ -11,11 +11,14 @@ import decimal
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ....checks import check_count, check_number
 from ....registry import Registry
 from ....rewards.verifiers.sql import MAX_LENGTH, Database, QueryError, ResultRows, round_floats
+
+if TYPE_CHECKING:
+    from .scripts import Script, ScriptResult
 
 ENGINES: Registry[type[SqlEngine]] = Registry(
     "engine of SQL",
@@ -64,7 +67,7 @@ class QueryResult:
 
 
 class LoadedDatabase(Protocol):
-    """A database in an engine, which no query can change.
+    """A database in an engine, which no query or script can change: scripts work on a copy.
 
     Attributes:
         database: the contents.
@@ -85,6 +88,16 @@ class LoadedDatabase(Protocol):
                 agent.
             TimeoutError: the query exceeded its time limit.
             EngineFailure: the engine failed, and not because of the query.
+        """
+        ...
+
+    def run_script(self, script: Script, limits: QueryLimits = ...) -> ScriptResult:
+        """Run statements on a copy of the database, and observe the effect.
+
+        Raises:
+            QueryError: a statement fails, or violates a constraint; one sentence for the agent.
+            TimeoutError: statements and probes together exceeded the time limit.
+            EngineFailure: as for `query`.
         """
         ...
 

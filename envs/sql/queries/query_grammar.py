@@ -101,10 +101,10 @@ def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -
         clauses: number of conditions, aggregates, groupings, sort keys, limits and similar clauses.
         nesting: depth of nested queries in its conditions.
     """
-    return _Draft(dice, plan, rows).draw(clauses, nesting)
+    return QueryDraft(dice, plan, rows).draw(clauses, nesting)
 
 
-class _Draft:
+class QueryDraft:
     """The state of drawing one query."""
 
     def __init__(self, dice: Dice, plan: Plan, rows: Rows):

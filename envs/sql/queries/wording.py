@@ -72,10 +72,10 @@ def write_question(query: Query, schema: Schema, style: str, dice: Dice) -> str:
         style: one of `STYLES`.
         dice: chooses between equivalent wordings.
     """
-    return _Writer(query, schema, style, dice).write(query)
+    return QuestionWriter(query, schema, style, dice).write(query)
 
 
-class _Writer:
+class QuestionWriter:
     """Writer of the question of one query."""
 
     def __init__(self, query: Query, schema: Schema, style: str, dice: Dice):

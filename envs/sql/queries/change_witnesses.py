@@ -1,0 +1,149 @@
+"""Databases that distinguish a change from its near misses: after one of them, some table has other rows."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_fields
+
+import numpy as np
+
+from ....rewards.verifiers.sql import Database, ResultRows, round_floats
+from ..databases.contents import Focus, Rows, draw_rows, insert_rows, make_database
+from ..databases.relations import Schema
+from .change_misses import change_misses
+from .change_tree import Assignment, Change, Choice, DeleteRows, InsertValues, UpdateRows
+from .query_tree import SelectQuery, replace
+from .witnesses import choose_focus
+
+# Minimum number of kept databases, and contents drawn.
+FEWEST, _CONTENTS = 2, 24
+# Give up a change if the first contents leave more than this share of its near misses.
+_HOPELESS, _FIRST = 0.25, 4
+
+TableStates = tuple[ResultRows, ...]
+"""The rows of each table, in the order of the schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeWitnesses:
+    """Databases for one change.
+
+    Args:
+        expected: the databases, with the state of all tables after the change.
+        near_misses: the kind of each near miss.
+        survivors: (kind, SQL) of the near misses that left the same state on all contents drawn.
+    """
+
+    expected: tuple[tuple[Database, TableStates], ...]
+    near_misses: tuple[str, ...]
+    survivors: tuple[tuple[str, str], ...]
+
+
+class ChangeRunner:
+    """Contents of a schema in SQLite, on which changes are tried and undone."""
+
+    def __init__(self, schema: Schema, rows: Rows):
+        self.schema = schema
+        self.connection = make_database(schema, rows)
+        self.connection.commit()
+        self.connection.isolation_level = None
+        self.connection.execute("PRAGMA journal_mode = MEMORY")
+        self.connection.execute("PRAGMA foreign_keys = ON")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def load(self, rows: Rows) -> None:
+        """Replace the contents."""
+        self.connection.execute("PRAGMA foreign_keys = OFF")
+        self.connection.execute("BEGIN")
+        insert_rows(self.connection, self.schema, rows)
+        self.connection.execute("COMMIT")
+        self.connection.execute("PRAGMA foreign_keys = ON")
+
+    def states(self, statements: Sequence[str], tables: Sequence[str]) -> list[list[tuple]] | None:
+        """Return the rows of tables after statements, by key; None if a statement fails."""
+        self.connection.execute("BEGIN")
+        try:
+            for statement in statements:
+                self.connection.execute(statement)
+            return [self.connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+        except sqlite3.Error:
+            return None
+        finally:
+            self.connection.execute("ROLLBACK")
+
+
+def find_change_witnesses(change: Change, schema: Schema, first: Rows, seed: int) -> ChangeWitnesses | None:
+    """Draw contents of a schema until each near miss leaves another state on one of them, or `_CONTENTS` are drawn.
+
+    Args:
+        change: a change that runs on the schema.
+        schema: the tables.
+        first: contents of the first database, which is always kept.
+        seed: seed of the other contents.
+
+    Returns:
+        The databases, or None if the change fails or does nothing on some contents, or too many near misses are alike.
+    """
+    tables, statements, right = change.tables, change.statements, change.sql()
+    misses = {other.sql(): (kind, other) for kind, other in change_misses(change, schema)}
+    misses.pop(right, None)
+    alive = list(misses)
+    kept: list[tuple[Database, TableStates]] = []
+    rng = np.random.default_rng(seed)
+    focuses = _choose_focuses(change, schema)
+    with contextlib.closing(ChangeRunner(schema, first)) as runner:
+        for draw in range(_CONTENTS):
+            if draw:
+                runner.load(draw_rows(schema, rng, focuses[draw % len(focuses)], others=first))
+            expected = runner.states(statements, tables)
+            if expected is None or (draw == 0 and expected == runner.states((), tables)):
+                return None
+            told = set()
+            for other in alive:
+                found = runner.states(misses[other][1].statements, tables)
+                if found != expected and (found is None or _differ(found, expected)):
+                    told.add(other)
+            alive = [other for other in alive if other not in told]
+            if told or len(kept) < FEWEST:
+                image = Database(image=runner.connection.serialize())
+                states = runner.states(statements, schema.names) or []
+                kept.append((image, tuple(map(round_floats, states))))
+            if not alive and len(kept) >= FEWEST:
+                break
+            if draw == _FIRST and len(alive) > _HOPELESS * len(misses):
+                return None
+    survivors = tuple((misses[other][0], other) for other in alive)
+    return ChangeWitnesses(tuple(kept), tuple(kind for kind, _ in misses.values()), survivors)
+
+
+def _differ(found: list[list[tuple]], expected: list[list[tuple]]) -> bool:
+    return any(round_floats(one) != round_floats(other) for one, other in zip(found, expected))
+
+
+def _choose_focuses(change: Change, schema: Schema) -> list[Focus]:
+    """Choose the focuses of contents for the conditions of all steps."""
+    names = set(re.findall(r"\w+", change.sql()))
+    tables = names.intersection(schema.names)
+    focuses = [focus for query in _queries(change) for focus in choose_focus(query, schema)]
+    if not focuses:
+        focuses = [Focus(tables, {})]
+    return [with_fields(focus, tables=tables, names=names) for focus in focuses]
+
+
+def _queries(change: Change) -> Iterator[SelectQuery]:
+    for step in change.steps:
+        if isinstance(step, InsertValues):
+            continue
+        yield step.rows
+        for one in step.sets if isinstance(step, UpdateRows) else ():
+            if isinstance(one, Assignment) and isinstance(one.value, Choice):
+                yield replace(step.rows, where=(*step.rows.where, one.value.condition))
+        if isinstance(step, DeleteRows) and (step.children or step.cleared):
+            # Some rows have nothing that refers to them.
+            yield step.rows
