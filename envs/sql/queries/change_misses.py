@@ -24,6 +24,8 @@ from .change_tree import (
 from .near_misses import near_misses
 from .query_tree import ColumnName, IsMissing, SelectQuery, replace
 
+# The mistake that changes nothing where the steps do not depend on one another.
+ORDER = "order"
 # Near misses of queries that change nothing here: keys are selected, in any order.
 _POINTLESS = ("distinct", "limit")
 
@@ -40,7 +42,14 @@ def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]
     if len(steps) > 1:
         for place in range(len(steps)):
             yield "step", Change((*steps[:place], *steps[place + 1 :]))
-        yield "order", Change((steps[1], steps[0], *steps[2:]))
+        yield ORDER, Change((steps[1], steps[0], *steps[2:]))
+
+
+def _find_known(rows: SelectQuery) -> tuple[set[Any], set[Any]]:
+    """Return the columns that cannot be NULL in the selected rows by their conditions, and those that are NULL."""
+    missing = {one.left for one in rows.where if isinstance(one, IsMissing) and not one.negated}
+    joined = {join.other for join in rows.joins if join.kind == "INNER"}
+    return {getattr(one, "left", None) for one in rows.where}.difference(missing) | joined, missing
 
 
 def _step_misses(step: Step, schema: Schema) -> Iterator[tuple[str, Step]]:
@@ -48,6 +57,7 @@ def _step_misses(step: Step, schema: Schema) -> Iterator[tuple[str, Step]]:
         yield from _row_misses(step, schema)
         return
     rows: SelectQuery = step.rows
+    known, missing = _find_known(rows)
     if rows.where or rows.joins:
         yield "rows", replace(step, rows=replace(rows, joins=(), where=()))
     for place, link in enumerate(getattr(step, "children", ())):
@@ -64,7 +74,9 @@ def _step_misses(step: Step, schema: Schema) -> Iterator[tuple[str, Step]]:
     if isinstance(step, InsertSelected):
         relation = schema[step.table]
         for place, (name, value) in enumerate(zip(step.columns, step.values)):
-            for other in _value_misses(value, relation[name], schema):
+            if value in missing:
+                continue
+            for other in _value_misses(value, relation[name], schema, known):
                 yield "value", replace(step, values=(*step.values[:place], other, *step.values[place + 1 :]))
             if relation[name].nullable:
                 pairs = [pair for pair in zip(step.columns, step.values) if pair[0] != name]
@@ -75,36 +87,43 @@ def _step_misses(step: Step, schema: Schema) -> Iterator[tuple[str, Step]]:
         before, after = step.sets[:place], step.sets[place + 1 :]
         if len(step.sets) > 1:
             yield "column", replace(step, sets=(*before, *after))
-        for other in _value_misses(one.value, field, schema):
+        for other in _value_misses(one.value, field, schema, known):
             yield "value", replace(step, sets=(*before, Assignment(one.column, other), *after))
-        yield from _row_limits(step, one)
+        if isinstance(one.value, (ParentValue, Choice, Constant)):
+            yield from _row_limits(step, one, field.nullable and one.column not in known | missing, known, schema)
 
 
-def _row_limits(step: UpdateRows, one: Assignment) -> Iterator[tuple[str, Step]]:
-    """Yield updates that leave rows as they are: those with NULL, or without a partner."""
+def _row_limits(
+    step: UpdateRows, one: Assignment, nullable: bool, known: set[Any], schema: Schema
+) -> Iterator[tuple[str, Step]]:
+    """Yield updates that leave rows as they are: those with NULL, or without a partner. ``nullable`` is True if the
+    column may be NULL in the rows."""
     rows, value = step.rows, one.value
+
+    def change(other: Any) -> tuple[Assignment, ...]:
+        return tuple(Assignment(one.column, other) if each is one else each for each in step.sets)
+
     if isinstance(value, ParentValue):
-        yield "null", replace(step, rows=replace(rows, where=(*rows.where, IsMissing(value.reference, True))))
-        kept = Assignment(one.column, replace(value, kept=one.column))
-        yield "null", replace(step, sets=tuple(kept if other is one else other for other in step.sets))
-    if isinstance(value, Choice) and isinstance(value.other, Constant):
+        link = value.reference
+        if schema[link.table][link.name].nullable and link not in known:
+            yield "null", replace(step, rows=replace(rows, where=(*rows.where, IsMissing(link, True))))
+            yield "null", replace(step, sets=change(replace(value, kept=one.column)))
+    elif isinstance(value, Choice):
         # The rows where the condition does not hold are left as they are.
-        yield "rows", replace(
-            step,
-            sets=tuple(Assignment(one.column, value.value) if other is one else other for other in step.sets),
-            rows=replace(rows, where=(*rows.where, value.condition)),
-        )
-    if isinstance(value, Constant) and value.value is not None:
+        if isinstance(value.other, Constant):
+            rows = replace(rows, where=(*rows.where, value.condition))
+            yield "rows", replace(step, sets=change(value.value), rows=rows)
+    elif nullable and isinstance(value, Constant) and value.value is not None:
         yield "null", replace(step, rows=replace(rows, where=(*rows.where, IsMissing(one.column, True))))
 
 
-def _value_misses(value: Any, field: Field, schema: Schema) -> Iterator[Any]:
+def _value_misses(value: Any, field: Field, schema: Schema, known: set[Any]) -> Iterator[Any]:
     if isinstance(value, Constant):
         yield from map(Constant, _other_constants(value.value, field))
     elif isinstance(value, Shifted):
         yield replace(value, operator="+" if value.operator != "+" else "-")
         yield replace(value, amount=value.amount + 1)
-        if schema[value.column.table][value.column.name].nullable:
+        if schema[value.column.table][value.column.name].nullable and value.column not in known:
             yield replace(value, filled=True)
         if field.kind not in ("key", "parent"):
             yield Constant(value.amount)
@@ -157,7 +176,8 @@ def _row_misses(step: InsertValues, schema: Schema) -> Iterator[tuple[str, Step]
     for first in range(1, len(kinds)):
         for second in range(first + 1, len(kinds)):
             nullable = [relation[step.columns[place]].nullable for place in (first, second)]
-            if kinds[first] == kinds[second] and nullable[0] == nullable[1]:
+            is_same = all(row[first] == row[second] for row in rows)
+            if kinds[first] == kinds[second] and nullable[0] == nullable[1] and not is_same:
                 names = list(step.columns)
                 names[first], names[second] = names[second], names[first]
                 yield "column", replace(step, columns=tuple(names))

@@ -57,8 +57,8 @@ class ChangeWriter(QuestionWriter):
         if isinstance(step, UpdateRows):
             parts = [f"set {self._name(one.column, 'its')} to {self._value(one)}" for one in step.sets]
             text = f"For {every}, {' and '.join(parts)}."
-            if len(parts) > 1:
-                text += " Values on the right are those before this change."
+            if len(parts) > 1 and not all(isinstance(one.value, Constant) for one in step.sets):
+                text += " Use the values before this change for both."
         elif isinstance(step, DeleteRows):
             text = self._write_delete(step, every)
         else:
