@@ -17,7 +17,7 @@ from ..registration import register
 from ..splits import split_of
 from .databases.contents import Rows, draw_rows, make_database
 from .engines import Probe, ScriptCase
-from .engines.dialects import translate_query, translate_years
+from .engines.dialects import translate_statement, translate_years
 from .queries.change_grammar import KINDS, draw_change, draw_change_plan
 from .queries.change_tree import Change, InsertValues
 from .queries.change_witnesses import ChangeWitnesses, find_change_witnesses
@@ -166,7 +166,7 @@ class SQLChange(ScriptQuestion):
         return None
 
     def _write(self, change: Change) -> str:
-        return "\n".join(f"{translate_query(one, self.dialect)};" for one in change.statements)
+        return "\n".join(f"{translate_statement(one, self.dialect)};" for one in change.statements)
 
     def random_action(self, episode: Task, rng: np.random.Generator) -> str:
         """Return statements for another request about the same database."""
