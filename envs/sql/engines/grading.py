@@ -71,7 +71,7 @@ class ScriptCase:
         probes: what is observed.
         expected: the outcome of each probe, as in `ScriptResult`.
         columns: (table or view, column, class of its type) of all columns afterwards, in any order; None if the script
-            cannot change them. Classes are those of `classify_type`.
+            cannot change them. Classes are those of `classify_type`; "" is any.
     """
 
     database: Database
@@ -114,8 +114,7 @@ def grade_script(
                 found = loaded.run_script(script, replace(limits, seconds=max(left, 0.001)))
             left -= found.seconds
             if case.columns is not None:
-                columns = {(table.lower(), column.lower(), classify_type(kind)) for table, column, kind in found.columns}
-                if columns != set(case.columns):
+                if not same_columns(found.columns, case.columns):
                     return WRONG
             for outcome, expected in zip(found.outcomes, case.expected, strict=True):
                 if (outcome is None) != (expected is None):
@@ -129,6 +128,13 @@ def grade_script(
     except EngineFailure as failure:
         return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")
     return CORRECT
+
+
+def same_columns(found: Sequence[tuple[str, str, str]], expected: Sequence[tuple[str, str, str]]) -> bool:
+    """Return True if the columns of a database are the expected ones; ``found`` has types, ``expected`` classes."""
+    kinds = {(table.lower(), column.lower()): classify_type(kind) for table, column, kind in found}
+    wanted = {(table.lower(), column.lower()): kind for table, column, kind in expected}
+    return kinds.keys() == wanted.keys() and all(kind in ("", kinds[name]) for name, kind in wanted.items())
 
 
 def classify_type(declared: str) -> str:
