@@ -16,7 +16,7 @@ from ..question import Task
 from ..registration import register
 from ..splits import split_of
 from .databases.contents import Rows, draw_rows, make_database
-from .engines import Probe, ScriptCase
+from .engines import ScriptCase, StateProbe
 from .engines.dialects import translate_statement, translate_years
 from .queries.change_grammar import KINDS, draw_change, draw_change_plan
 from .queries.change_tree import Change, InsertValues
@@ -62,7 +62,7 @@ class SQLChange(ScriptQuestion):
         tables (0 to 2, on request up to 4): number of further tables of the database.
         nesting (0 to 1, on request up to 2): depth of nested queries in the conditions.
         wording (names, phrases): whether the request uses the names of tables and columns, or English words for them.
-        clauses (1 to 3): number of conditions; of rows for insert and upsert.
+        clauses (1 to 3, on request up to 5): number of conditions, at most 3; number of rows for insert and upsert.
         noise (0 to 2, on request up to 4): number of further columns, often with names similar to others.
 
     Observation:
@@ -102,15 +102,15 @@ class SQLChange(ScriptQuestion):
             IntAxis("tables", 0, 2, limits=(0, 4)),
             IntAxis("nesting", 0, 1, limits=(0, 2)),
             ChoiceAxis("wording", STYLES),
-            IntAxis("clauses", 1, 3),
+            IntAxis("clauses", 1, 3, limits=(1, 5)),
             IntAxis("noise", 0, 2, limits=(0, 4)),
         ],
         spread=True,
     )
     request_text = (
-        "Answer with {engine} statements (INSERT, UPDATE, DELETE), each ended by a semicolon. Afterwards every table "
-        "must have exactly the requested rows, for any contents; leave everything else as it is. Conditions do not "
-        "hold for NULL unless they name it."
+        "Answer with {engine} statements (INSERT, UPDATE, DELETE; no BEGIN or COMMIT), each ended by a semicolon. "
+        "Afterwards every table must have exactly the requested rows, for any contents; leave everything else as it "
+        "is. Conditions do not hold for NULL unless they name it."
     )
     short_request = "Answer with {engine} statements."
 
@@ -134,9 +134,10 @@ class SQLChange(ScriptQuestion):
             tries += 1
             witnesses = find_change_witnesses(change, plan.schema, drawn, seed)
             if witnesses and (best is None or len(witnesses.survivors) < len(best.witnesses.survivors)):
-                probes = tuple(Probe((), f"SELECT * FROM {name}") for name in plan.schema.names)
+                probes = tuple(StateProbe((), f"SELECT * FROM {name}") for name in plan.schema.names)
                 cases = tuple(ScriptCase(database, probes, states) for database, states in witnesses.expected)
                 best, rows = ChangeTask(plan.schema, seed, cases, plan, change, witnesses), drawn
+        assert best is not None
         request = write_request(best.change, best.schema, params["wording"], dice)
         gold = self._write(best.change)
         return Task(

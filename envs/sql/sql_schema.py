@@ -25,8 +25,8 @@ from .definitions.definition_probes import definition_misses, list_columns, list
 from .definitions.definition_wording import write_definition
 from .engines import QueryLimits, ScriptCase
 from .engines.dialects import translate_query
+from .engines.engine import Script
 from .engines.grading import same_columns
-from .engines.scripts import Script
 from .engines.sqlite_scripts import run_script_here
 from .queries.query_grammar import Plan, draw_plan
 from .queries.query_tree import list_words
@@ -105,10 +105,10 @@ class SQLSchema(ScriptQuestion):
         spread=True,
     )
     request_text = (
-        "Answer with {engine} statements, each ended by a semicolon. A table must keep exactly the rules stated: "
-        "required columns are never NULL, other columns may be; what a rule does not forbid must stay possible. A row "
-        "that others refer to cannot be deleted unless a rule says so. Keep everything else: tables, columns, rules "
-        "and rows."
+        "Answer with {engine} statements (no BEGIN, COMMIT or PRAGMA), each ended by a semicolon. A table must keep "
+        "exactly the rules stated: required columns are never NULL, other columns may be; what no rule forbids must "
+        "stay possible. A row that others refer to cannot be deleted unless a rule says so. Keep everything else: "
+        "tables, columns, rules and rows."
     )
     short_request = "Answer with {engine} statements."
 

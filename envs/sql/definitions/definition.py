@@ -97,4 +97,3 @@ class Definition:
         """The tables afterwards, each with the names of its columns; without a view."""
         found = [(one.name, tuple(f.name for f in one.fields)) for one in self.before.relations if one.name != self.old]
         return found + [(one.name, one.names) for one in (self.table, self.part) if one]
-

@@ -49,7 +49,8 @@ class DefinitionDraft:
         if table is None:
             return None
         sources = tuple(
-            f"COALESCE({name}, {format_literal(filled[1])})" if filled and name == filled[0] else name for name in table.names
+            f"COALESCE({name}, {format_literal(filled[1])})" if filled and name == filled[0] else name
+            for name in table.names
         )
         return Definition("rule", self.schema, table, table.name, sources, filled=filled)
 
@@ -157,9 +158,8 @@ class DefinitionDraft:
     def _rules_of(self, column: ColumnDesign, field: Field, kinds: Sequence[str]) -> Iterator[ColumnDesign]:
         """Yield the column with one of the rules of some kinds that it does not have."""
         dice = self.dice
-        if "default" in kinds and column.default is None and not column.parent and column.kind != "date":
-            if not column.unique and column.kind != "text" or field.kind == "pick":
-                yield replace(column, default=self._allowed_value(column, field))
+        if "default" in kinds and column.default is None and field.kind in ("int", "real", "pick"):
+            yield replace(column, default=self._allowed_value(column, field))
         if "low" in kinds and column.low is None and field.is_number:
             held = self._held(field.name)
             low = min(held) if held else dice.one(list_values(field)[:3])
@@ -167,9 +167,9 @@ class DefinitionDraft:
                 yield replace(column, low=low)
         if "among" in kinds and not column.among and field.kind == "pick":
             yield replace(column, among=field.values)
-        if "unique" in kinds and column.required and not column.unique and column.default is None:
-            if field.kind in ("name", "date", "parent"):
-                yield replace(column, unique=True)
+        can_differ = field.kind in ("name", "date", "parent") and column.required and column.default is None
+        if "unique" in kinds and can_differ and not column.unique:
+            yield replace(column, unique=True)
         if "action" in kinds and self.actions and column.parent and not column.action:
             yield replace(column, action="CASCADE")
             if not column.required:

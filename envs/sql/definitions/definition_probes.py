@@ -8,7 +8,7 @@ from typing import Any
 
 from ..databases.contents import format_literal
 from ..databases.relations import Schema
-from ..engines import Probe
+from ..engines import StateProbe
 from .definition import Definition
 from .table_design import ColumnDesign, TableDesign, design_of
 
@@ -28,22 +28,22 @@ def list_columns(definition: Definition) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def list_probes(definition: Definition) -> tuple[Probe, ...]:
+def list_probes(definition: Definition) -> tuple[StateProbe, ...]:
     """List the probes of a change: all rows of all tables, and what the changed tables accept and refuse."""
-    found = [Probe((), f"SELECT {', '.join(columns)} FROM {name}") for name, columns in definition.after]
+    found = [StateProbe((), f"SELECT {', '.join(columns)} FROM {name}") for name, columns in definition.after]
     if definition.view:
         name, columns, _ = definition.view
         query = f"SELECT {', '.join(columns)} FROM {name}"
         # A view shows what becomes of the tables.
         ends = tuple(f"DELETE FROM {one}" for one in definition.before.names if not definition.before.children(one))
-        return (*found, Probe((), query), Probe(ends, query))
+        return (*found, StateProbe((), query), StateProbe(ends, query))
     for table in (definition.table, definition.part):
         if table:
             found += _probe_table(table, definition)
     return tuple(dict.fromkeys(found))
 
 
-def _probe_table(table: TableDesign, definition: Definition) -> Iterator[Probe]:
+def _probe_table(table: TableDesign, definition: Definition) -> Iterator[StateProbe]:
     schema = definition.before
     owner = definition.table if table.key_parent else None
     first = [_insert(one, _row(one, key)) for one, key in _parents(owner or table, schema)]
@@ -51,14 +51,14 @@ def _probe_table(table: TableDesign, definition: Definition) -> Iterator[Probe]:
     query = f"SELECT {', '.join(table.names)} FROM {table.name} WHERE {table.key} IN ({_KEY}, {_SECOND})"
     row, second = _row(table, _KEY), _row(table, _SECOND)
 
-    def probe(*rows: dict[str, Any]) -> Probe:
-        return Probe((*first, *(_insert(table, one) for one in rows)), query)
+    def probe(*rows: dict[str, Any]) -> StateProbe:
+        return StateProbe((*first, *(_insert(table, one) for one in rows)), query)
 
     yield probe(row)
     yield probe(row, second)
     yield probe(row, {**second, table.key: _KEY})
     if owner:
-        yield Probe((_insert(table, row),), query)
+        yield StateProbe((_insert(table, row),), query)
     for column in table.columns:
         name = column.name
         yield probe({**row, name: None})
@@ -69,7 +69,7 @@ def _probe_table(table: TableDesign, definition: Definition) -> Iterator[Probe]:
         if column.parent:
             parent = schema[column.parent]
             gone = f"DELETE FROM {parent.name} WHERE {parent.key} = {row[name]}"
-            yield Probe((*first, _insert(table, row), gone), query)
+            yield StateProbe((*first, _insert(table, row), gone), query)
     for first_name, second_name in table.pairs:
         yield probe(row, {**second, first_name: row[first_name], second_name: row[second_name]})
 

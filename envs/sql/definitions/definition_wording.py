@@ -17,7 +17,8 @@ def write_definition(definition: Definition, dice: Dice, question: str = "") -> 
         name, columns, _ = definition.view
         return (
             f"Create a view {name} with the columns {', '.join(columns)} (in this order). It always shows the present "
-            f"answer to this question: {question}"
+            f"answer to this question: {question} Round nothing; aggregates skip NULL, and without values are NULL "
+            "(counts: 0)."
         )
     if table is None:
         return dice.one((f"Drop the table {old}.", f"Remove the table {old} from the database."))

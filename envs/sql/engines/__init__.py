@@ -6,19 +6,18 @@ database.query("SELECT 1", QueryLimits(seconds=1.0)).rows
 
 from __future__ import annotations
 
-from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
+from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, StateProbe, make_engine
 from .grading import ScriptCase, grade_query, grade_script
-from .scripts import Probe
 
 __all__ = [
     "ENGINES",
     "EngineFailure",
     "LoadedDatabase",
-    "Probe",
     "QueryLimits",
     "QueryResult",
     "ScriptCase",
     "SqlEngine",
+    "StateProbe",
     "grade_query",
     "grade_script",
     "make_engine",

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ....errors import MissingExtra
 from ....rewards.verifiers.sql import Database
-from .engine import ENGINES, QueryLimits, QueryResult
+from .engine import ENGINES, QueryLimits, QueryResult, Script, ScriptResult
 from .isolation import run_in_worker, run_script_in_worker
-from .scripts import Script, ScriptResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ import duckdb
 
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError, ResultRows, fetch_rows
-from .engine import MEMORY_MB, QueryLimits, QueryResult, unify_rows
-from .scripts import Probe, Script, ScriptResult
+from .engine import MEMORY_MB, QueryLimits, QueryResult, Script, ScriptResult, StateProbe, unify_rows
 from .tables import quote, read_tables
 
 # The last setting locks the others.
@@ -139,7 +138,7 @@ class DuckdbMemory:
         """Return True if the instance has nothing but the database, which the next `load` replaces."""
         return not self.connection.execute(_ELSEWHERE).fetchall()
 
-    def _observe(self, probe: Probe, limits: QueryLimits) -> ResultRows | None:
+    def _observe(self, probe: StateProbe, limits: QueryLimits) -> ResultRows | None:
         self.connection.execute("BEGIN")
         try:
             for statement in probe.statements:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from ....rewards import Verdict
 from ....rewards.verifiers.registry import CORRECT, WRONG, rejected
 from ....rewards.verifiers.sql import Database, QueryError, ResultRows, compare_results, same_rows
-from .engine import EngineFailure, QueryLimits, make_engine
-from .scripts import Probe, Script, split_script
+from .engine import EngineFailure, QueryLimits, Script, StateProbe, make_engine
+from .scripts import split_script
 
 
 def grade_query(
@@ -75,7 +75,7 @@ class ScriptCase:
     """
 
     database: Database
-    probes: tuple[Probe, ...]
+    probes: tuple[StateProbe, ...]
     expected: tuple[ResultRows | None, ...]
     columns: tuple[tuple[str, str, str], ...] | None = None
 
@@ -113,9 +113,8 @@ def grade_script(
                 script = Script(statements, defines, case.probes)
                 found = loaded.run_script(script, replace(limits, seconds=max(left, 0.001)))
             left -= found.seconds
-            if case.columns is not None:
-                if not same_columns(found.columns, case.columns):
-                    return WRONG
+            if case.columns is not None and not same_columns(found.columns, case.columns):
+                return WRONG
             for outcome, expected in zip(found.outcomes, case.expected, strict=True):
                 if (outcome is None) != (expected is None):
                     return WRONG

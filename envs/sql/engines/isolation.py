@@ -14,8 +14,7 @@ from typing import Any
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
 from ....rewards.verifiers.workers import WorkerFailure, WorkerPool
-from .engine import EngineFailure, QueryLimits, QueryResult, check_text
-from .scripts import Script, ScriptResult
+from .engine import EngineFailure, QueryLimits, QueryResult, Script, ScriptResult, check_text
 
 ADDRESS_SPACE_MB = 1024
 # Maximum wait for a worker's answer on a busy machine: in seconds, and as a multiple of the deadline.

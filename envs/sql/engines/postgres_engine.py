@@ -21,10 +21,18 @@ from typing import Any, TypeVar
 
 from ....errors import InputError, MissingExtra
 from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
-from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text, unify_rows
+from .engine import (
+    ENGINES,
+    EngineFailure,
+    QueryLimits,
+    QueryResult,
+    Script,
+    ScriptResult,
+    check_text,
+    unify_rows,
+)
 from .postgres_scripts import PostgresScripts, copy_tables, describe_error
 from .postgres_server import VARIABLE, check_server, find_server
-from .scripts import Script, ScriptResult
 
 R = TypeVar("R")
 # Maximum number of loaded databases kept on the server for later queries.

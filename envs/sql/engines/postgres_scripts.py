@@ -11,8 +11,7 @@ from typing import Any
 
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError, ResultRows, fetch_rows
-from .engine import EngineFailure, QueryLimits, unify_rows
-from .scripts import Probe, Script, ScriptResult
+from .engine import EngineFailure, QueryLimits, Script, ScriptResult, StateProbe, unify_rows
 from .tables import quote, read_tables
 
 # Maximum number of copies kept on the server, and number of scripts after which rows of catalogues that definitions
@@ -55,6 +54,7 @@ class PostgresScripts:
         name = self._load(database, schema)
         start = time.monotonic()
         try:
+            cursor: Any
             with psycopg.RawCursor(self.writer) as cursor:
                 cursor.execute(f"SET LOCAL search_path TO {name}")
                 for statement in (*script.statements, "SET CONSTRAINTS ALL IMMEDIATE"):
@@ -128,7 +128,7 @@ def _execute(cursor: Any, statement: str, deadline: float) -> None:
     cursor.execute(statement.encode(), binary=True)
 
 
-def _observe(cursor: Any, probe: Probe, deadline: float, limits: QueryLimits) -> ResultRows | None:
+def _observe(cursor: Any, probe: StateProbe, deadline: float, limits: QueryLimits) -> ResultRows | None:
     """Run a probe and undo it."""
     import psycopg
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
-from .engine import QueryLimits, QueryResult
-from .scripts import Probe, Script
+from .engine import QueryLimits, QueryResult, Script, StateProbe
 
 if TYPE_CHECKING:
     from .duckdb_memory import DuckdbMemory
@@ -48,7 +47,7 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
 def _prepare(job: dict[str, Any], database: Database, limits: QueryLimits) -> Callable[[], list[Any]]:
     """Load the database, and return the function that runs the query or script."""
     if (source := job.get("script")) is not None:
-        probes = tuple(Probe(tuple(one["statements"]), one["query"]) for one in source["probes"])
+        probes = tuple(StateProbe(tuple(one["statements"]), one["query"]) for one in source["probes"])
         script = Script(tuple(source["statements"]), source["defines"], probes)
         if job["engine"] == "sqlite":
             from .sqlite_scripts import run_script_here

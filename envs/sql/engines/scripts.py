@@ -1,20 +1,13 @@
-"""Scripts: untrusted statements that change a database, and the trusted probes that observe the effect.
-
-A script runs on a fresh copy of a database, whose constraints are enforced. Each probe then runs on the changed
-database and is undone. Nothing of a script is left for the next one.
-"""
+"""Scripts: untrusted statements that change a database, split and checked before any engine sees them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from ....rewards.verifiers.sql import QueryError, ResultRows
+from ....rewards.verifiers.sql import QueryError
 from .engine import check_text
 
 MOST_STATEMENTS = 200
-# Maximum size of a changed database in SQLite, in pages of 1024 bytes.
-MOST_PAGES = 16_000
 
 _PIECES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|[A-Za-z_]\w*|.", re.DOTALL)
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE")
@@ -22,44 +15,6 @@ _DEFINITIONS = ("CREATE", "ALTER", "DROP")
 _DEFINED = re.compile(
     r"CREATE (?:OR REPLACE )?(?:TABLE|VIEW|(?:UNIQUE )?INDEX)|ALTER (?:TABLE|VIEW|INDEX)|DROP (?:TABLE|VIEW|INDEX)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """Trusted statements that run on a changed database, and the query whose rows are compared afterwards."""
-
-    statements: tuple[str, ...]
-    query: str
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Statements and what is observed after them.
-
-    Args:
-        statements: what `split_script` returns.
-        defines: True if the statements may also define tables, views and indexes.
-        probes: run one by one, each on the database that the statements leave.
-    """
-
-    statements: tuple[str, ...]
-    defines: bool
-    probes: tuple[Probe, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptResult:
-    """The effect of a script.
-
-    Args:
-        outcomes: for each probe, the rows of its query, or None if the engine refused one of its statements.
-        columns: (table or view, column, declared type) of everything in the database.
-        seconds: time taken, of the kind of `QueryLimits.seconds`.
-    """
-
-    outcomes: tuple[ResultRows | None, ...]
-    columns: tuple[tuple[str, str, str], ...]
-    seconds: float
 
 
 def split_script(text: str, defines: bool = False) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ import time
 from dataclasses import dataclass, replace
 
 from ....rewards.verifiers.sql import Database, read_result
-from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, unify_rows
+from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, Script, ScriptResult, unify_rows
 from .isolation import run_in_worker, run_script_in_worker
-from .scripts import Script, ScriptResult
 from .sqlite_scripts import run_script_here
 
 # Maximum processor time of a query in this process: seconds, and share of the query's own limit.

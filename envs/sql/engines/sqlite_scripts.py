@@ -16,9 +16,10 @@ from ....rewards.verifiers.sql import (
     guard_formats,
     open_database,
 )
-from .engine import MEMORY_MB, QueryLimits, unify_rows
-from .scripts import MOST_PAGES, Probe, Script, ScriptResult
+from .engine import MEMORY_MB, QueryLimits, Script, ScriptResult, StateProbe, unify_rows
 
+# Maximum size of a changed database, in pages of 1024 bytes.
+_MOST_PAGES = 16_000
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _CHANGES = _READS | {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
 _DEFINITIONS = _CHANGES | {
@@ -42,7 +43,7 @@ class _Connection:
         if bound_memory:
             self.connection.execute("PRAGMA temp_store = MEMORY")
             self.connection.execute(f"PRAGMA hard_heap_limit = {MEMORY_MB << 20}")
-        for setting in ("query_only = OFF", "foreign_keys = ON", f"max_page_count = {MOST_PAGES}"):
+        for setting in ("query_only = OFF", "foreign_keys = ON", f"max_page_count = {_MOST_PAGES}"):
             self.connection.execute(f"PRAGMA {setting}")
         for text in script.statements:
             guard_formats(self.connection, text)
@@ -67,7 +68,7 @@ class _Connection:
         finally:
             self.connection.set_authorizer(None)
 
-    def observe(self, probe: Probe) -> ResultRows | None:
+    def observe(self, probe: StateProbe) -> ResultRows | None:
         """Run a probe and undo it."""
         self.connection.execute("SAVEPOINT probe")
         try:
@@ -120,4 +121,3 @@ def run_script_here(
 def _describe(error: Exception) -> str:
     reason = " ".join(str(error).split())[:120].rstrip(".") or "out of memory"
     return reason.replace("user-defined function raised exception", "printf cannot write this")
-

@@ -12,15 +12,15 @@ from ...code.programs.dice import Dice
 from ..databases.contents import Rows, list_values, read_pool
 from ..databases.relations import Field, TableSchema
 from .change_tree import (
-    Assignment,
+    CaseValue,
     Change,
     ChildTotal,
-    Choice,
-    Constant,
     DeleteRows,
+    GivenValue,
     InsertSelected,
     InsertValues,
     ParentValue,
+    SetColumn,
     Shifted,
     Step,
     UpdateRows,
@@ -67,8 +67,10 @@ def draw_change(dice: Dice, plan: Plan, rows: Rows, params: dict[str, Any]) -> C
         params: "kind", "steps", "clauses" and "nesting" of the task.
     """
     first = _ChangeDraft(dice, plan, rows).draw_step(params["kind"], params["clauses"], params["nesting"])
+    if first is None:
+        return None
     steps = [first]
-    while first and len(steps) < params["steps"]:
+    while len(steps) < params["steps"]:
         # Further changes concern the same table, or another one.
         base = plan.base if dice.chance(0.5) else dice.one(plan.schema.names)
         kinds = ["insert", "update", "update"] + ["delete"] * (not plan.schema.children(base))
@@ -77,7 +79,7 @@ def draw_change(dice: Dice, plan: Plan, rows: Rows, params: dict[str, Any]) -> C
         if step is None or step in steps:
             return None
         steps.append(step)
-    return Change(tuple(steps)) if first else None
+    return Change(tuple(steps))
 
 
 class _ChangeDraft(QueryDraft):
@@ -91,7 +93,7 @@ class _ChangeDraft(QueryDraft):
 
     def draw_step(self, kind: str, clauses: int, nesting: int) -> Step | None:
         if kind in ("insert", "upsert"):
-            return self._draw_rows_in_words(self.table, min(clauses, 3), kind == "upsert")
+            return self._draw_rows_in_words(self.table, clauses, kind == "upsert")
         query = SelectQuery((self.key,), self.base, self.joins)
         rows = self._add_conditions(query, clauses, self.inner, self.ends)
         if rows and nesting:
@@ -111,7 +113,7 @@ class _ChangeDraft(QueryDraft):
             fields.remove(field)
             column = ColumnName(self.base, field.name)
             number = field.is_number and self.dice.chance(0.5)
-            found.append(Assignment(column, self._shift(column, field) if number else self._constant(field)))
+            found.append(SetColumn(column, self._shift(column, field) if number else self._constant(field)))
         return UpdateRows(tuple(found), rows) if found else None
 
     def _draw_cascade(self, rows: SelectQuery) -> Step | None:
@@ -132,7 +134,7 @@ class _ChangeDraft(QueryDraft):
         dice = self.dice
         children = [one for one in self.schema.relations if any(self.base in field.values for field in one.parents)]
         target = dice.one(children) if children and dice.chance(0.6) else self.table
-        columns, values = [target.key], [Shifted(self.key, "+", COPIED_KEYS)]
+        columns, values = [target.key], list[Value]([Shifted(self.key, "+", COPIED_KEYS)])
         for field in target.fields[1:]:
             same = [one for one in self.table.fields[1:] if self._fits(one, field)]
             value: Value
@@ -146,19 +148,19 @@ class _ChangeDraft(QueryDraft):
                 shared = [one for one in self.table.parents if one.values == field.values]
                 usable = shared and (field.nullable or not shared[0].nullable)
                 known = None if field.nullable and dice.chance(0.3) else dice.between(1, _OLD_KEYS)
-                value = ColumnName(self.base, shared[0].name) if usable else Constant(known)
+                value = ColumnName(self.base, shared[0].name) if usable else GivenValue(known)
             elif same and dice.chance(0.7):
                 value = ColumnName(self.base, dice.one(same).name)
             else:
                 value = self._constant(field)
-            if not (isinstance(value, Constant) and value.value is None):
+            if not (isinstance(value, GivenValue) and value.value is None):
                 columns.append(field.name)
                 values.append(value)
         return InsertSelected(target.name, tuple(columns), tuple(values), rows)
 
     def _draw_compute(self, rows: SelectQuery) -> Step | None:
         dice = self.dice
-        found: list[Assignment] = []
+        found: list[SetColumn] = []
         for field in self._own_fields():
             column = ColumnName(self.base, field.name)
             for link in self.table.parents:
@@ -167,15 +169,15 @@ class _ChangeDraft(QueryDraft):
                     steady = not (one.nullable or link.nullable)
                     if self._fits(one, field, steady or field.nullable):
                         value = ParentValue(ColumnName(parent.name, one.name), ColumnName(self.base, link.name))
-                        found.append(Assignment(column, value))
-            found += [Assignment(column, value) for value in self._totals(field)]
+                        found.append(SetColumn(column, value))
+            found += [SetColumn(column, value) for value in self._totals(field)]
             if field.is_number or field.kind == "pick":
                 condition = self._draw_condition(self.base)
                 if condition:
                     first, second = self._constant(field, True), self._constant(field, True)
                     other = column if dice.chance(0.4) else second
                     if first != second:
-                        found.append(Assignment(column, Choice(condition, first, other)))
+                        found.append(SetColumn(column, CaseValue(condition, first, other)))
         ways = sorted({type(one.value).__name__ for one in found})
         if not ways:
             return None
@@ -227,14 +229,14 @@ class _ChangeDraft(QueryDraft):
         allowed = field.nullable or not source.nullable if nullable is None else nullable
         return allowed and source.kind in kinds and kinds[source.kind] == kinds.get(field.kind)
 
-    def _constant(self, field: Field, known: bool = False) -> Constant:
+    def _constant(self, field: Field, known: bool = False) -> GivenValue:
         """Draw a value of a column; NULL at times, unless ``known``."""
         if field.nullable and not known and self.dice.chance(0.25):
-            return Constant(None)
+            return GivenValue(None)
         if field.kind == "parent":
-            return Constant(self.dice.between(1, _OLD_KEYS))
+            return GivenValue(self.dice.between(1, _OLD_KEYS))
         values = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
-        return Constant(self.dice.one(values))
+        return GivenValue(self.dice.one(values))
 
     def _shift(self, column: ColumnName, field: Field) -> Shifted:
         dice = self.dice
@@ -242,4 +244,3 @@ class _ChangeDraft(QueryDraft):
             return Shifted(column, "*", 2)
         amount = dice.one(_SUBTLE) if field.kind == "int" else dice.one((0.5, 1.5, *_SUBTLE))
         return Shifted(column, dice.one("+-"), amount)
-

@@ -8,15 +8,15 @@ from typing import Any
 from ..databases.contents import list_values
 from ..databases.relations import Field, Schema
 from .change_tree import (
-    Assignment,
+    CaseValue,
     Change,
     ChildTotal,
-    Choice,
-    Constant,
     DeleteRows,
+    GivenValue,
     InsertSelected,
     InsertValues,
     ParentValue,
+    SetColumn,
     Shifted,
     Step,
     UpdateRows,
@@ -88,57 +88,59 @@ def _step_misses(step: Step, schema: Schema) -> Iterator[tuple[str, Step]]:
         if len(step.sets) > 1:
             yield "column", replace(step, sets=(*before, *after))
         for other in _value_misses(one.value, field, schema, known):
-            yield "value", replace(step, sets=(*before, Assignment(one.column, other), *after))
-        if isinstance(one.value, (ParentValue, Choice, Constant)):
+            yield "value", replace(step, sets=(*before, SetColumn(one.column, other), *after))
+        if isinstance(one.value, (ParentValue, CaseValue, GivenValue)):
             yield from _row_limits(step, one, field.nullable and one.column not in known | missing, known, schema)
 
 
 def _row_limits(
-    step: UpdateRows, one: Assignment, nullable: bool, known: set[Any], schema: Schema
+    step: UpdateRows, one: SetColumn, nullable: bool, known: set[Any], schema: Schema
 ) -> Iterator[tuple[str, Step]]:
     """Yield updates that leave rows as they are: those with NULL, or without a partner. ``nullable`` is True if the
     column may be NULL in the rows."""
     rows, value = step.rows, one.value
 
-    def change(other: Any) -> tuple[Assignment, ...]:
-        return tuple(Assignment(one.column, other) if each is one else each for each in step.sets)
+    def change(other: Any) -> tuple[SetColumn, ...]:
+        return tuple(SetColumn(one.column, other) if each is one else each for each in step.sets)
 
     if isinstance(value, ParentValue):
         link = value.reference
         if schema[link.table][link.name].nullable and link not in known:
             yield "null", replace(step, rows=replace(rows, where=(*rows.where, IsMissing(link, True))))
             yield "null", replace(step, sets=change(replace(value, kept=one.column)))
-    elif isinstance(value, Choice):
+    elif isinstance(value, CaseValue):
         # The rows where the condition does not hold are left as they are.
-        if isinstance(value.other, Constant):
+        if isinstance(value.other, GivenValue):
             rows = replace(rows, where=(*rows.where, value.condition))
             yield "rows", replace(step, sets=change(value.value), rows=rows)
-    elif nullable and isinstance(value, Constant) and value.value is not None:
+    elif nullable and isinstance(value, GivenValue) and value.value is not None:
         yield "null", replace(step, rows=replace(rows, where=(*rows.where, IsMissing(one.column, True))))
 
 
 def _value_misses(value: Any, field: Field, schema: Schema, known: set[Any]) -> Iterator[Any]:
-    if isinstance(value, Constant):
-        yield from map(Constant, _other_constants(value.value, field))
+    if isinstance(value, GivenValue):
+        yield from map(GivenValue, _other_constants(value.value, field))
     elif isinstance(value, Shifted):
         yield replace(value, operator="+" if value.operator != "+" else "-")
         yield replace(value, amount=value.amount + 1)
         if schema[value.column.table][value.column.name].nullable and value.column not in known:
             yield replace(value, filled=True)
         if field.kind not in ("key", "parent"):
-            yield Constant(value.amount)
+            yield GivenValue(value.amount)
     elif isinstance(value, ChildTotal):
         yield replace(value, linked=False)
         if value.aggregate.function == "SUM":
             yield replace(value, filled=True)
-    elif isinstance(value, Choice):
-        yield replace(value, value=value.other, other=value.value) if isinstance(value.other, Constant) else value.value
-        if isinstance(value.other, Constant):
-            yield replace(value, other=Constant(None)) if field.nullable else value.value
+    elif isinstance(value, CaseValue):
+        yield (
+            replace(value, value=value.other, other=value.value) if isinstance(value.other, GivenValue) else value.value
+        )
+        if isinstance(value.other, GivenValue):
+            yield replace(value, other=GivenValue(None)) if field.nullable else value.value
         elif field.nullable:
-            yield replace(value, other=Constant(None))
+            yield replace(value, other=GivenValue(None))
     elif isinstance(value, ColumnName) and field.kind not in ("key", "parent"):
-        yield Constant(_default(field))
+        yield GivenValue(_default(field))
 
 
 def _other_constants(value: Any, field: Field) -> list[Any]:

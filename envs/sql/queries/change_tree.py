@@ -14,7 +14,7 @@ from .query_tree import AggregateOf, ColumnName, Condition, IsAmong, SelectQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class GivenValue:
     """A value; None for NULL."""
 
     value: Any
@@ -70,23 +70,23 @@ class ChildTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CaseValue:
     """One value where a condition holds, and another one where it does not, or is unknown."""
 
     condition: Condition
-    value: Constant
-    other: Constant | ColumnName
+    value: GivenValue
+    other: GivenValue | ColumnName
 
     def sql(self, qualified: bool = True) -> str:
         condition, value = self.condition.sql(qualified), self.value.sql(qualified)
         return f"CASE WHEN {condition} THEN {value} ELSE {self.other.sql(qualified)} END"
 
 
-Value: TypeAlias = Constant | ColumnName | Shifted | ParentValue | ChildTotal | Choice
+Value: TypeAlias = GivenValue | ColumnName | Shifted | ParentValue | ChildTotal | CaseValue
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class SetColumn:
     """A column and its new value."""
 
     column: ColumnName
@@ -100,7 +100,7 @@ class Assignment:
 class UpdateRows:
     """UPDATE of the rows that a query selects."""
 
-    sets: tuple[Assignment, ...]
+    sets: tuple[SetColumn, ...]
     rows: SelectQuery
 
     def sql(self, qualified: bool = True) -> str:

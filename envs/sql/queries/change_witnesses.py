@@ -16,7 +16,7 @@ from ....rewards.verifiers.sql import Database, ResultRows, round_floats
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, make_database
 from ..databases.relations import Schema
 from .change_misses import ORDER, change_misses
-from .change_tree import Assignment, Change, Choice, DeleteRows, InsertValues, UpdateRows
+from .change_tree import CaseValue, Change, DeleteRows, InsertValues, SetColumn, UpdateRows
 from .equivalence import normal_form
 from .query_tree import SelectQuery, replace
 from .witnesses import choose_focus, read_elsewhere
@@ -163,7 +163,7 @@ def _queries(change: Change) -> Iterator[SelectQuery]:
             continue
         yield step.rows
         for one in step.sets if isinstance(step, UpdateRows) else ():
-            if isinstance(one, Assignment) and isinstance(one.value, Choice):
+            if isinstance(one, SetColumn) and isinstance(one.value, CaseValue):
                 yield replace(step.rows, where=(*step.rows.where, one.value.condition))
         if isinstance(step, DeleteRows) and (step.children or step.cleared):
             # Some rows have nothing that refers to them.

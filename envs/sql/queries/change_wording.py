@@ -8,15 +8,15 @@ from ...code.programs.dice import Dice
 from ..databases.contents import format_literal
 from ..databases.relations import Field, Schema
 from .change_tree import (
-    Assignment,
+    CaseValue,
     Change,
     ChildTotal,
-    Choice,
-    Constant,
     DeleteRows,
+    GivenValue,
     InsertSelected,
     InsertValues,
     ParentValue,
+    SetColumn,
     Shifted,
     Step,
     UpdateRows,
@@ -57,7 +57,7 @@ class ChangeWriter(QuestionWriter):
         if isinstance(step, UpdateRows):
             parts = [f"set {self._name(one.column, 'its')} to {self._value(one)}" for one in step.sets]
             text = f"For {every}, {' and '.join(parts)}."
-            if len(parts) > 1 and not all(isinstance(one.value, Constant) for one in step.sets):
+            if len(parts) > 1 and not all(isinstance(one.value, GivenValue) for one in step.sets):
                 text += " Use the values before this change for both."
         elif isinstance(step, DeleteRows):
             text = self._write_delete(step, every)
@@ -94,7 +94,7 @@ class ChangeWriter(QuestionWriter):
 
     def _source(self, value: Any, table: str) -> str:
         owner = f"the {self.schema[table].singular}'s"
-        if isinstance(value, Constant):
+        if isinstance(value, GivenValue):
             return _write(value.value)
         column = value.column if isinstance(value, Shifted) else value
         source = column.sql() if self.named else f"{owner} {self._field(column).phrase}"
@@ -129,9 +129,9 @@ class ChangeWriter(QuestionWriter):
     def _given(self, field: Field) -> str:
         return field.name if self.named else field.phrase
 
-    def _value(self, one: Assignment) -> str:
+    def _value(self, one: SetColumn) -> str:
         value = one.value
-        if isinstance(value, Constant):
+        if isinstance(value, GivenValue):
             return _write(value.value)
         if isinstance(value, Shifted):
             words = {"+": "plus", "-": "minus", "*": "times"}[value.operator]
@@ -147,7 +147,7 @@ class ChangeWriter(QuestionWriter):
             return f"its {parent.singular}'s {self._field(value.column).phrase}{without}"
         if isinstance(value, ChildTotal):
             return self._total(value)
-        assert isinstance(value, Choice)
+        assert isinstance(value, CaseValue)
         condition = self._clause(value.condition, "its")
         other = "leave it as it is" if isinstance(value.other, ColumnName) else _write(value.other.value)
         if isinstance(value.other, ColumnName):
