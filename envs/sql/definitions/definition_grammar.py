@@ -176,7 +176,7 @@ class DefinitionDraft:
                 yield replace(column, action="SET NULL")
 
     def _allowed_value(self, column: ColumnDesign, field: Field) -> Any:
-        values = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
+        values: Sequence[Any] = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
         low = column.low
         return self.dice.one([one for one in values if low is None or one >= low])
 

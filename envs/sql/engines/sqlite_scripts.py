@@ -22,10 +22,11 @@ from .engine import MEMORY_MB, QueryLimits, Script, ScriptResult, StateProbe, un
 _MOST_PAGES = 16_000
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _CHANGES = _READS | {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
-_DEFINITIONS = _CHANGES | {
-    *(sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_ALTER_TABLE),
-    *(sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_INDEX, sqlite3.SQLITE_REINDEX),
+_DEFINED = {
+    *(sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_INDEX),
+    *(sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_INDEX),
 }
+_DEFINITIONS = _CHANGES | _DEFINED | {sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_REINDEX}
 _WRITES = {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
 _LIST = """
     SELECT m.name, p.name, p.type FROM sqlite_master AS m, pragma_table_xinfo(m.name) AS p
@@ -53,12 +54,15 @@ class _Connection:
     def seconds(self) -> float:
         return time.thread_time() - self.start
 
-    def authorize(self, action: int, first: str | None, second: str | None, *_: Any) -> int:
+    def authorize(self, action: int, first: str | None, second: str | None, database: str | None, *_: Any) -> int:
         # ADD COLUMN checks the rows so far with a pragma.
         checks = action == sqlite3.SQLITE_PRAGMA and first == "quick_check" and self.allowed is _DEFINITIONS
         own = self.allowed is _CHANGES and action in _WRITES and str(first).lower().startswith("sqlite_")
         denied = action == sqlite3.SQLITE_FUNCTION and str(second).lower() in DENIED_FUNCTIONS
-        return sqlite3.SQLITE_DENY if own or denied or not (checks or action in self.allowed) else sqlite3.SQLITE_OK
+        # A temporary table is not seen in the list of tables.
+        hidden = database == "temp" and action in _DEFINED
+        refused = own or denied or hidden or not (checks or action in self.allowed)
+        return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
     def execute(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """Run a statement under the authorizer. Raises the errors of SQLite."""

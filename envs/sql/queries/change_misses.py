@@ -132,12 +132,10 @@ def _value_misses(value: Any, field: Field, schema: Schema, known: set[Any]) -> 
         if value.aggregate.function == "SUM":
             yield replace(value, filled=True)
     elif isinstance(value, CaseValue):
-        yield (
-            replace(value, value=value.other, other=value.value) if isinstance(value.other, GivenValue) else value.value
-        )
+        yield value.value
         if isinstance(value.other, GivenValue):
-            yield replace(value, other=GivenValue(None)) if field.nullable else value.value
-        elif field.nullable:
+            yield replace(value, value=value.other, other=value.value)
+        if field.nullable:
             yield replace(value, other=GivenValue(None))
     elif isinstance(value, ColumnName) and field.kind not in ("key", "parent"):
         yield GivenValue(_default(field))
