@@ -59,6 +59,8 @@ def _probe_table(table: TableDesign, definition: Definition) -> Iterator[StatePr
     yield probe(row, {**second, table.key: _KEY})
     if owner:
         yield StateProbe((_insert(table, row),), query)
+        gone = f"DELETE FROM {owner.name} WHERE {owner.key} = {_KEY}"
+        yield StateProbe((*first, _insert(table, row), gone), query)
     for column in table.columns:
         name = column.name
         yield probe({**row, name: None})

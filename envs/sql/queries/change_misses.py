@@ -22,9 +22,9 @@ from .change_tree import (
     UpdateRows,
 )
 from .near_misses import near_misses
-from .query_tree import ColumnName, IsMissing, SelectQuery, replace
+from .query_tree import ColumnName, IsAmong, IsMissing, SelectQuery, replace
 
-# The mistake that changes nothing where the steps do not depend on one another.
+# A mistake that often changes nothing: steps in another order, or carried out twice.
 ORDER = "order"
 # Near misses of queries that change nothing here: keys are selected, in any order.
 _POINTLESS = ("distinct", "limit")
@@ -32,9 +32,13 @@ _POINTLESS = ("distinct", "limit")
 
 def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]]:
     """Yield (kind of change, change), each with one mistake."""
-    for kind, other in near_misses(change, schema):  # type: ignore[arg-type]
-        if kind not in _POINTLESS:
-            yield kind, other  # type: ignore[misc]
+    apart = Change(tuple(one for step in change.steps for one in _take_apart(step, schema)))
+    for whole in (change, apart) if apart != change else (change,):
+        for kind, other in near_misses(whole, schema):  # type: ignore[arg-type]
+            if kind not in _POINTLESS:
+                yield kind, other  # type: ignore[misc]
+    for place, step in enumerate(apart.steps):
+        yield ORDER, Change((*apart.steps[:place], step, *apart.steps[place:]))
     steps = change.steps
     for place, step in enumerate(steps):
         for kind, other in _step_misses(step, schema):
@@ -43,6 +47,18 @@ def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]
         for place in range(len(steps)):
             yield "step", Change((*steps[:place], *steps[place + 1 :]))
         yield ORDER, Change((steps[1], steps[0], *steps[2:]))
+
+
+def _take_apart(step: Step, schema: Schema) -> Iterator[Step]:
+    """Yield the statements of a step as steps, so that a mistake can be in one of them only."""
+    if not isinstance(step, DeleteRows):
+        yield step
+        return
+    for link in (*step.children, *step.cleared):
+        rows = SelectQuery((ColumnName(link.table, schema[link.table].key),), link.table)
+        rows = replace(rows, where=(IsAmong(link, step.rows),))
+        yield DeleteRows(rows) if link in step.children else UpdateRows((SetColumn(link, GivenValue(None)),), rows)
+    yield DeleteRows(step.rows)
 
 
 def _find_known(rows: SelectQuery) -> tuple[set[Any], set[Any]]:
