@@ -5,6 +5,7 @@ The conditions on the rows are those of `query_grammar`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,7 +125,7 @@ class _ChangeDraft(QueryDraft):
             if self.base in field.values
         ]
         # The rows to delete must not depend on the rows that refer to them, which go first.
-        words = rows.sql().replace(".", " ").replace("(", " ").split()
+        words = set(re.findall(r"\w+", rows.sql()))
         if any(link.table in words for link, _ in links):
             return None
         cleared = [link for link, nullable in links if nullable and self.dice.chance(0.5)]

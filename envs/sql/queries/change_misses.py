@@ -32,7 +32,7 @@ _POINTLESS = ("distinct", "limit")
 
 def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]]:
     """Yield (kind of change, change), each with one mistake."""
-    apart = Change(tuple(one for step in change.steps for one in _take_apart(step, schema)))
+    apart = Change(tuple(one for step in change.steps for one in take_apart(step, schema)))
     for whole in (change, apart) if apart != change else (change,):
         for kind, other in near_misses(whole, schema):  # type: ignore[arg-type]
             if kind not in _POINTLESS:
@@ -49,7 +49,7 @@ def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]
         yield ORDER, Change((steps[1], steps[0], *steps[2:]))
 
 
-def _take_apart(step: Step, schema: Schema) -> Iterator[Step]:
+def take_apart(step: Step, schema: Schema) -> Iterator[Step]:
     """Yield the statements of a step as steps, so that a mistake can be in one of them only."""
     if not isinstance(step, DeleteRows):
         yield step
@@ -206,7 +206,8 @@ def _row_misses(step: InsertValues, schema: Schema) -> Iterator[tuple[str, Step]
     if step.updated:
         yield "rows", replace(step, updated=())
         yield "rows", replace(step, way="nothing")
-        yield "null", replace(step, way="replace")
+        if left_out:
+            yield "null", replace(step, way="replace")
         for place in range(len(step.updated)):
             rest = (*step.updated[:place], *step.updated[place + 1 :])
             if rest:

@@ -15,10 +15,10 @@ import numpy as np
 from ....rewards.verifiers.sql import Database, ResultRows, round_floats
 from ..databases.contents import Focus, Rows, draw_rows, insert_rows, make_database
 from ..databases.relations import Schema
-from .change_misses import ORDER, change_misses
+from .change_misses import ORDER, change_misses, take_apart
 from .change_tree import CaseValue, Change, DeleteRows, InsertValues, SetColumn, UpdateRows
 from .equivalence import normal_form
-from .query_tree import SelectQuery, replace
+from .query_tree import IsAmong, SelectQuery, replace
 from .witnesses import choose_focus, read_elsewhere
 
 # Minimum number of kept databases, and contents drawn.
@@ -141,12 +141,17 @@ def _differ(found: list[list[tuple]], expected: list[list[tuple]]) -> bool:
 
 def _normal_form(change: Change, schema: Schema) -> list[Any]:
     """Return a form that is equal for changes whose steps select the same rows."""
-    found = []
-    for step in change.steps:
+    found: list[Any] = []
+    for step in (part for whole in change.steps for part in take_apart(whole, schema)):
         if isinstance(step, InsertValues):
             found.append(step)
+            continue
+        rows, rest = step.rows, replace(step, rows=SelectQuery((), step.rows.table))
+        first = rows.where[0] if len(rows.where) == 1 and not rows.joins else None
+        if isinstance(first, IsAmong) and not first.negated:
+            found.append((rest, first.left, normal_form(first.query, schema)))
         else:
-            found.append((replace(step, rows=SelectQuery((), step.rows.table)), normal_form(step.rows, schema)))
+            found.append((rest, normal_form(rows, schema)))
     return found
 
 
