@@ -16,7 +16,7 @@ from sqlglot import exp, parse_one
 
 from ...envs.sql.databases.contents import draw_rows, format_literal
 from ...envs.sql.databases.relations import Schema
-from ...envs.sql.queries.change_tree import InsertValues, ParentValue, SetColumn, UpdateRows
+from ...envs.sql.queries.change_tree import InsertValues, ParentValue, UpdateRows
 from ...envs.sql.queries.change_witnesses import ChangeRunner, choose_focuses
 from ...rewards.verifiers.sql import round_floats
 from .labels import LabelledQuery
@@ -155,6 +155,7 @@ def _apart(step: Any) -> list[str]:
     if not isinstance(step, InsertValues):
         return []
     found = []
+    row: tuple[Any, ...]
     for row in step.rows:
         one = InsertValues(step.table, step.columns, (row,))
         if not step.updated:
@@ -177,9 +178,10 @@ def _reversed(step: InsertValues) -> str:
 
 def _update_from(step: Any, schema: Schema) -> list[str]:
     """Write an update with a parent's value as a join, if all rows have a parent."""
-    if not isinstance(step, UpdateRows) or len(step.sets) > 1 or not isinstance(step.sets[0].value, ParentValue):
+    is_update = isinstance(step, UpdateRows) and len(step.sets) == 1
+    if not is_update or not isinstance(step.sets[0].value, ParentValue):
         return []
-    one: SetColumn = step.sets[0]
+    (one,) = step.sets
     value: Any = one.value
     parent, link = value.column, value.reference
     if schema[link.table][link.name].nullable and link not in [join.other for join in step.rows.joins]:
@@ -227,7 +229,8 @@ def _wrong_statements(text: str, schema: Schema) -> Iterator[tuple[str, str]]:
             )
         if isinstance(node, exp.Where):
             copied = tree.copy()
-            list(copied.walk())[place].parent.set("where", None)
+            owner: Any = list(copied.walk())[place].parent
+            owner.set("where", None)
             yield "WHERE left out", _write(copied)
         if isinstance(node, exp.Literal):
             for other in _other_literals(node):

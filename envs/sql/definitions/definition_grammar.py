@@ -176,9 +176,9 @@ class DefinitionDraft:
                 yield replace(column, action="SET NULL")
 
     def _allowed_value(self, column: ColumnDesign, field: Field) -> Any:
-        values: Sequence[Any] = read_pool(field.values[0]) if field.kind == "name" else list_values(field)
+        values: list[Any] = list(read_pool(field.values[0]) if field.kind == "name" else list_values(field))
         low = column.low
-        return self.dice.one([one for one in values if low is None or one >= low])
+        return self.dice.one(values if low is None else [one for one in values if one >= low])
 
     def _held(self, name: str) -> list[Any]:
         """Return the values of a column of the base table in all contents."""
