@@ -216,7 +216,8 @@ def _wrong_statements(text: str, schema: Schema) -> Iterator[tuple[str, str]]:
             old.replace(make(old))
             return _write(copied)
 
-        if type(node) in _OTHERS and not (isinstance(node, exp.EQ) and isinstance(node.parent, (exp.Update, exp.Join))):
+        is_set = isinstance(node, exp.EQ) and isinstance(node.parent, (exp.Update, exp.Join, exp.OnConflict))
+        if type(node) in _OTHERS and not is_set:
             for kind in _OTHERS[type(node)]:
                 made = lambda old, kind=kind: kind(this=old.this.copy(), expression=old.expression.copy())  # noqa: E731
                 yield "operator", change(made)

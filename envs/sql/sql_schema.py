@@ -115,7 +115,9 @@ class SQLSchema(ScriptQuestion):
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice = Dice(rng)
         for _ in range(_PLANS):
-            plan = draw_plan(dice, params["joins"], params["tables"], params["noise"], self.domains)
+            # A new table needs another one that is there before.
+            tables = params["tables"] or (params["kind"] == "create" and not params["joins"])
+            plan = draw_plan(dice, params["joins"], int(tables), params["noise"], self.domains)
             if plan.schema.children(plan.base):
                 continue
             make = self._make_view if params["kind"] == "view" else self._make_task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +23,11 @@ from .change_tree import (
     UpdateRows,
 )
 from .near_misses import near_misses
-from .query_tree import ColumnName, IsAmong, IsMissing, SelectQuery, replace
+from .query_tree import AggregateOf, ColumnName, IsAmong, IsMissing, SelectQuery, replace, rewrite
 
 # A mistake that often changes nothing: steps in another order, or carried out twice.
 ORDER = "order"
+_AGGREGATES = ("SUM", "AVG", "MIN", "MAX")
 # Near misses of queries that change nothing here: keys are selected, in any order.
 _POINTLESS = ("distinct", "limit")
 
@@ -37,8 +39,15 @@ def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]
         for kind, other in near_misses(whole, schema):  # type: ignore[arg-type]
             if kind not in _POINTLESS:
                 yield kind, other  # type: ignore[misc]
+        for function in _AGGREGATES:
+            for other in _AGGREGATES:
+                changed = rewrite(whole, lambda node, pair=(function, other): _change_aggregate(node, *pair))
+                if changed != whole:
+                    yield "aggregate", changed
     for place, step in enumerate(apart.steps):
-        yield ORDER, Change((*apart.steps[:place], step, *apart.steps[place:]))
+        # Without a nested query, rows that were changed or deleted are so still.
+        if step.sql().count("SELECT") > 1:
+            yield ORDER, Change((*apart.steps[:place], step, *apart.steps[place:]))
     steps = change.steps
     for place, step in enumerate(steps):
         for kind, other in _step_misses(step, schema):
@@ -46,7 +55,14 @@ def change_misses(change: Change, schema: Schema) -> Iterator[tuple[str, Change]
     if len(steps) > 1:
         for place in range(len(steps)):
             yield "step", Change((*steps[:place], *steps[place + 1 :]))
-        yield ORDER, Change((steps[1], steps[0], *steps[2:]))
+        words = [set(re.findall(r"\w+", step.sql())) for step in steps[:2]]
+        if words[0] & words[1] & set(schema.names):
+            yield ORDER, Change((steps[1], steps[0], *steps[2:]))
+
+
+def _change_aggregate(node: Any, function: str, other: str) -> Any:
+    is_meant = isinstance(node, AggregateOf) and node.function == function
+    return replace(node, function=other) if is_meant else node
 
 
 def take_apart(step: Step, schema: Schema) -> Iterator[Step]:

@@ -24,9 +24,9 @@ from .witnesses import choose_focus, read_elsewhere
 # Minimum number of kept databases, and contents drawn.
 FEWEST, _CONTENTS = 2, 40
 # Contents drawn for mistakes that often change nothing.
-_FURTHER = 8
-# Give up a change if the first contents leave more than this share of its near misses.
-_HOPELESS, _FIRST = 0.25, 4
+_FURTHER = 20
+# Give up a change if the first contents leave more than this share of its near misses and more than this number.
+_HOPELESS, _HOPEFUL, _FIRST = 0.25, 6, 4
 
 TableStates = tuple[ResultRows, ...]
 """The rows of each table, in the order of the schema."""
@@ -126,7 +126,7 @@ def find_change_witnesses(change: Change, schema: Schema, first: Rows, seed: int
                 # Proofs take time, so they run on the remaining near misses only.
                 normal = _normal_form(change, schema)
                 alive = [other for other in alive if _normal_form(misses[other][1], schema) != normal]
-                if len(alive) > _HOPELESS * len(misses):
+                if len(alive) > max(_HOPELESS * len(misses), _HOPEFUL):
                     return None
             is_told = all(misses[other][0] == ORDER for other in alive) and (draw >= _FURTHER or not alive)
             if len(kept) >= FEWEST and is_told:
