@@ -5,8 +5,9 @@ mistake, which count as wrong if their result differs on one of many databases o
 `palaestra.envs.sql.queries.equivalence` proves to have the same result do not count. Two simpler graders, one of them
 as in other projects (sets of rows), compare results on one database. Released evaluators of other benchmarks, if their
 files are given, judge the same queries on one database and on all of the task's. Then the grader is probed with wrong
-averages and incomplete orders (`probes`), and tasks made and answers graded per second are measured. With
-``--slow-tasks``, right queries in slow forms are judged on large tables, too.
+averages and incomplete orders (`probes`), statements that change rows or schemas are judged likewise (`scripts`), and
+tasks made and answers graded per second are measured. With ``--slow-tasks``, right queries in slow forms are judged on
+large tables, too.
 
 examples:
   palaestra bench sql
@@ -26,7 +27,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ from ..peer_process import PeerProcess
 from . import peer_evaluators
 from .labels import PROVEN, LabelledQuery, label_queries, write_for
 from .probes import Probe, probe_graders
+from .scripts import grade_scripts
+from .verdicts import Verdicts, count_verdict
 
 DIFFICULTIES = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Folders of the databases that evaluators of other benchmarks judge on.
@@ -60,6 +63,8 @@ class SqlBenchOptions:
     """Further constructs that the queries use, such as window and recursive; see the environment's ``constructs``."""
     probe_seeds: int = 40
     """Seeds whose tasks, at three difficulties, are probed for other averages and incomplete orders."""
+    script_tasks: int = 100
+    """Tasks of SQLChange and of SQLSchema, each, whose statements are rewritten."""
     speed_tasks: int = 100
     """Tasks made and graded at each difficulty for the figures per second."""
     slow_tasks: int = 0
@@ -81,21 +86,6 @@ class SqlBenchOptions:
     """Write the figures here as JSON."""
 
 
-@dataclass
-class Verdicts:
-    """Verdicts of one grader: counts of right and wrong queries, and of mistaken verdicts."""
-
-    grader: str
-    right: int = 0
-    wrong: int = 0
-    refused: int = 0
-    """right queries that were found wrong"""
-    accepted: int = 0
-    """wrong queries that were found right"""
-    seconds: float = 0.0
-    failures: list[str] = field(default_factory=list)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = read_options(SqlBenchOptions, "sql", argv, __doc__)
@@ -105,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with start_evaluators(config) as evaluators:
         graders, undecided = compare_graders(config, evaluators)
     probes = probe_graders(config.engines, config.probe_seeds)
+    scripts = grade_scripts(config.engines, config.script_tasks, config.contents, config.seed, DIFFICULTIES)
     speeds = {name: measure_speed(name, config.speed_tasks, config.seed) for name in config.engines}
     slow = {name: _judge_slow_forms(name, config) for name in config.engines if config.slow_tasks}
     _print(graders, undecided, probes, speeds, config)
@@ -115,8 +106,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         heads = ("form", "queries", "accepted", "slow", "other", "changed", "s each")
         Console().print(make_table(heads, rows, title=f"right queries on {config.slow_rows:,} rows, {name}"))
+    _print_scripts(*scripts, config)
     figures = {"undecided": undecided, "per_second": speeds}
     figures |= {"slow_forms": {name: list(map(asdict, verdicts)) for name, verdicts in slow.items()}}
+    figures |= {"scripts": list(map(asdict, scripts[0])), "undecided_scripts": scripts[1]}
     figures |= {"graders": list(map(asdict, graders)), "probes": list(map(asdict, probes))}
     write_json(config.json, figures)
     return 0
@@ -175,9 +168,9 @@ def compare_graders(
                 tied = known.witnesses.tied
                 found = grade_query(text, expected, tied=tied, ordered=ordered, engine=name, schema=schema)
                 verdicts.seconds += time.process_time() - start
-                _count(verdicts, query, found.success, gold)
-            _count(rows_alone, query, _grade_once(query.text, expected[0], ordered, False), gold)
-            _count(sets, query, _grade_once(query.text, expected[0], ordered, True), gold)
+                count_verdict(verdicts, query, found.success, gold)
+            count_verdict(rows_alone, query, _grade_once(query.text, expected[0], ordered, False), gold)
+            count_verdict(sets, query, _grade_once(query.text, expected[0], ordered, True), gold)
     return [*ours, rows_alone, sets, *theirs.values()], undecided
 
 
@@ -200,7 +193,7 @@ def judge_elsewhere(
             there = str(Path(folder) / where)
             for query in queries:
                 asked = {"query": query.text, "gold": gold, "ordered": ordered, "folder": there}
-                _count(verdicts, query, evaluators.ask(evaluator=name, **asked), gold)
+                count_verdict(verdicts, query, evaluators.ask(evaluator=name, **asked), gold)
 
 
 def _grade_once(text: str, expected: tuple[Database, Any], ordered: bool, as_sets: bool) -> bool:
@@ -210,15 +203,6 @@ def _grade_once(text: str, expected: tuple[Database, Any], ordered: bool, as_set
     except (QueryError, TimeoutError):
         return False
     return set(found) == set(rows) if as_sets else same_rows(found, rows, ordered)
-
-
-def _count(verdicts: Verdicts, query: LabelledQuery, success: bool, gold: str) -> None:
-    verdicts.right += query.right
-    verdicts.wrong += not query.right
-    if success != query.right:
-        verdicts.accepted += success
-        verdicts.refused += not success
-        verdicts.failures.append(f"{query.made}: {query.text}\n  for {gold}")
 
 
 def measure_speed(engine: str, tasks: int, seed: int) -> dict[str, dict[str, float]]:
@@ -256,15 +240,8 @@ def _print(
     config: SqlBenchOptions,
 ) -> None:
     console = Console()
-    rows = [
-        (
-            one.grader,
-            f"{one.refused} of {one.right} ({one.refused / max(one.right, 1):.1%})",
-            f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
-        )
-        for one in graders
-    ]
-    console.print(make_table(("grader", "right queries refused", "wrong queries accepted"), rows))
+    heads = ("grader", "right queries refused", "wrong queries accepted")
+    console.print(make_table(heads, list(map(_write_shares, graders))))
     proven = undecided[PROVEN]
     console.print(
         f"{proven} changed queries are proven equivalent, and {undecided.total() - proven} more differ on none of "
@@ -286,3 +263,21 @@ def _print(
         for one in shown:
             for line in one.failures:
                 console.print(f"{one.grader}: {line}", markup=False, highlight=False)
+
+
+def _write_shares(one: Verdicts) -> tuple[str, str, str]:
+    return (
+        one.grader,
+        f"{one.refused} of {one.right} ({one.refused / max(one.right, 1):.1%})",
+        f"{one.accepted} of {one.wrong} ({one.accepted / max(one.wrong, 1):.1%})",
+    )
+
+
+def _print_scripts(found: Sequence[Verdicts], undecided: Counter[str], config: SqlBenchOptions) -> None:
+    console = Console()
+    heads = ("scripts", "right ones refused", "wrong ones accepted")
+    console.print(make_table(heads, list(map(_write_shares, found))))
+    console.print(f"{undecided.total()} changed scripts of SQLChange differ on none of {config.contents} databases.")
+    for one in found if config.failures else ():
+        for line in one.failures:
+            console.print(f"{one.grader}: {line}", markup=False, highlight=False)

@@ -214,7 +214,7 @@ class TextToSQL(Question):
         question = write_question(query, plan.schema, params["wording"], dice)
         gold = translate_query(query.sql(), self.dialect)
         is_compact = self.prompt == "compact"
-        shown = plan.schema.outline if is_compact else _show(plan.schema, rows, self.sample_rows, self.dialect)
+        shown = plan.schema.outline if is_compact else show_tables(plan.schema, rows, self.sample_rows, self.dialect)
         return Task(
             f"{shown}\n\n{question}\n{self.request}",
             reference=gold,
@@ -316,7 +316,7 @@ class TextToSQL(Question):
         return {"schema": scripts, "gold": subject.reference, **({"tied": tied} if tied else {})}
 
 
-def _show(schema: Schema, rows: Rows, number: int, dialect: str) -> str:
+def show_tables(schema: Schema, rows: Rows, number: int, dialect: str) -> str:
     """Write the tables, each with its first rows."""
     lines = []
     creates = schema.ddl_for(dialect).split("\n")

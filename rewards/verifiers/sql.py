@@ -43,7 +43,7 @@ _IMAGES: OrderedDict[str, bytes] = OrderedDict()
 _IMAGES_LOCK = threading.Lock()
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 # The json aggregates check the limit on a value's length only at their end, after they have allocated the memory.
-_DENIED_FUNCTIONS = {
+DENIED_FUNCTIONS = {
     *("load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"),
     *("json_group_array", "json_group_object", "jsonb_group_array", "jsonb_group_object"),
 }
@@ -261,9 +261,7 @@ def read_result(
         if memory_mb is not None:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(f"PRAGMA hard_heap_limit = {memory_mb << 20}")
-        if _FORMATS.search(query):
-            for name in ("printf", "format"):
-                connection.create_function(name, -1, _format, deterministic=True)
+        guard_formats(connection, query)
         connection.set_authorizer(_authorize)
         connection.set_progress_handler(is_over, OPERATIONS_BETWEEN_LOOKS if counter is None else counter.STEP)
         cursor = connection.execute(query)
@@ -307,8 +305,15 @@ def round_floats(rows: Sequence[tuple[Any, ...]]) -> ResultRows:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
-    denied = action not in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _DENIED_FUNCTIONS)
+    denied = action not in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and str(second).lower() in DENIED_FUNCTIONS)
     return sqlite3.SQLITE_DENY if denied else sqlite3.SQLITE_OK
+
+
+def guard_formats(connection: sqlite3.Connection, query: str) -> None:
+    """Replace printf by one that refuses long repetitions, on a connection that runs ``query``."""
+    if _FORMATS.search(query):
+        for name in ("printf", "format"):
+            connection.create_function(name, -1, _format, deterministic=True)
 
 
 def _format(*values: Any) -> Any:

@@ -6,8 +6,8 @@ database.query("SELECT 1", QueryLimits(seconds=1.0)).rows
 
 from __future__ import annotations
 
-from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, make_engine
-from .grading import count_milestones, grade_query
+from .engine import ENGINES, EngineFailure, LoadedDatabase, QueryLimits, QueryResult, SqlEngine, StateProbe, make_engine
+from .grading import ScriptCase, count_milestones, grade_query, grade_script
 
 __all__ = [
     "ENGINES",
@@ -15,8 +15,11 @@ __all__ = [
     "LoadedDatabase",
     "QueryLimits",
     "QueryResult",
+    "ScriptCase",
     "SqlEngine",
+    "StateProbe",
     "count_milestones",
     "grade_query",
+    "grade_script",
     "make_engine",
 ]

@@ -36,6 +36,12 @@ def translate_query(query: str, dialect: str) -> str:
         raise InputError(f"the query {query[:100]!r} cannot be translated to {dialect!r}: {error}.") from None
 
 
+def translate_statement(statement: str, dialect: str) -> str:
+    """Translate a statement that changes rows, as `translate_query` does."""
+    # Sqlglot sorts the keys of ON CONFLICT, which no engine allows.
+    return re.sub(r" NULLS (?:FIRST|LAST)\)", ")", translate_query(statement, dialect))
+
+
 def translate_years(text: str) -> str:
     """Replace SQLite's expressions for the year and month of a date by EXTRACT, everywhere in a text."""
     return _PART.sub(lambda found: f"EXTRACT({_NAMES[found[1]]} FROM {found[2]})", text)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ....errors import MissingExtra
 from ....rewards.verifiers.sql import Database
-from .engine import ENGINES, QueryLimits, QueryResult
-from .isolation import run_in_worker
+from .engine import ENGINES, QueryLimits, QueryResult, Script, ScriptResult
+from .isolation import run_in_worker, run_script_in_worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ class DuckdbDatabase:
 
     def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
         return run_in_worker("duckdb", self.database, self.schema, sql, limits)
+
+    def run_script(self, script: Script, limits: QueryLimits = QueryLimits()) -> ScriptResult:  # noqa: B008 (frozen)
+        return run_script_in_worker("duckdb", self.database, self.schema, script, limits)
 
     def close(self) -> None:
         pass

@@ -1,7 +1,8 @@
 """An in-memory instance of DuckDB in this process, for the workers of `isolation`.
 
-Read-only by construction: the engine's own parser must find exactly one statement, a SELECT. It runs in a read-only
-transaction that is rolled back. Files, the network, extensions and changes of settings are disabled.
+Queries are read-only by construction: the engine's own parser must find exactly one statement, a SELECT. It runs in a
+read-only transaction that is rolled back. Scripts change the one database of an instance, which the next load replaces.
+Files, the network, extensions and changes of settings are disabled.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 import duckdb
 
 from ....errors import InputError
-from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
-from .engine import MEMORY_MB, QueryLimits, QueryResult, unify_rows
+from ....rewards.verifiers.sql import Database, QueryError, ResultRows, fetch_rows
+from .engine import MEMORY_MB, QueryLimits, QueryResult, Script, ScriptResult, StateProbe, unify_rows
 from .tables import quote, read_tables
 
 # The last setting locks the others.
@@ -27,6 +28,19 @@ _SETTINGS = (
 )
 # Rows per INSERT.
 _ROWS_AT_ONCE = 2_000
+_CHANGES = {
+    *(duckdb.StatementType.INSERT, duckdb.StatementType.UPDATE, duckdb.StatementType.DELETE),
+    duckdb.StatementType.MERGE_INTO,
+}
+_DEFINITIONS = {
+    *(duckdb.StatementType.CREATE, duckdb.StatementType.ALTER, duckdb.StatementType.DROP),
+}
+_LIST = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+_ELSEWHERE = """
+    SELECT table_name FROM duckdb_tables() WHERE NOT internal AND (database_name, schema_name) <> ('data', 'main')
+    UNION ALL
+    SELECT view_name FROM duckdb_views() WHERE NOT internal AND (database_name, schema_name) <> ('data', 'main')
+"""
 # The uninformative kind at the beginning of an error message, and the quoted query at its end.
 _KIND, _QUOTE = " Error: ", "\n\nLINE "
 
@@ -94,6 +108,51 @@ class DuckdbMemory:
         finally:
             self._roll_back()
         return QueryResult(columns, unify_rows(rows), clock.seconds())
+
+    def run_script(self, script: Script, limits: QueryLimits) -> ScriptResult:
+        """Change the database; as `LoadedDatabase.run_script`, except that the changes stay until the next `load`."""
+        allowed = _CHANGES | _DEFINITIONS if script.defines else _CHANGES
+        clock = QueryClock()
+        try:
+            with _interrupt(self.connection, clock, limits.seconds):
+                # Each statement is a transaction: within one, constraints would also hold for rows deleted before.
+                for statement in script.statements:
+                    parsed = duckdb.extract_statements(statement)
+                    if not parsed or any(one.type not in allowed for one in parsed):
+                        raise QueryError("A statement of this kind is not allowed.")
+                    for one in parsed:
+                        self.connection.execute(one)
+                if script.defines and not self.is_clean():
+                    raise QueryError("A table or view is not in the main schema.")
+                outcomes = tuple(self._observe(probe, limits) for probe in script.probes)
+                columns = tuple(self.connection.execute(_LIST).fetchall())
+        except QueryError:
+            raise
+        except (duckdb.FatalException, duckdb.InternalException):
+            raise MemoryError from None
+        except (duckdb.Error, MemoryError, ValueError, OverflowError) as error:
+            if clock.seconds() > limits.seconds or isinstance(error, duckdb.InterruptException):
+                raise TimeoutError(f"the statements took more than {limits.seconds:g} s") from None
+            raise QueryError(f"A statement fails: {_describe(error)}") from None
+        return ScriptResult(outcomes, columns, clock.seconds())
+
+    def is_clean(self) -> bool:
+        """Return True if the instance has nothing but the database, which the next `load` replaces."""
+        return not self.connection.execute(_ELSEWHERE).fetchall()
+
+    def _observe(self, probe: StateProbe, limits: QueryLimits) -> ResultRows | None:
+        self.connection.execute("BEGIN")
+        try:
+            for statement in probe.statements:
+                self.connection.execute(statement)
+            cursor = self.connection.execute(probe.query)
+            return unify_rows(fetch_rows(iter(cursor.fetchone, None), limits.rows))
+        except (duckdb.FatalException, duckdb.InternalException, duckdb.InterruptException):
+            raise
+        except duckdb.Error:
+            return None
+        finally:
+            self._roll_back()
 
     def _roll_back(self) -> None:
         try:

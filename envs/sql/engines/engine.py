@@ -1,4 +1,7 @@
-"""The protocol of an engine: load a database, run read-only queries on it, close it.
+"""The protocol of an engine: load a database, run read-only queries on it, or scripts on copies of it, close it.
+
+A script is statements that change a copy, whose constraints are enforced, and trusted probes that observe the effect,
+each of which is undone. Nothing of a script is left for the next one.
 
 Results are in one form on all engines, so that they can be compared: NULL is None; numbers are int or float, rounded to
 12 significant digits; dates and times are ISO 8601 text, and a midnight is its date; truth values are 1 and 0.
@@ -70,8 +73,46 @@ class QueryResult:
     operations: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StateProbe:
+    """Trusted statements that run on a changed database, and the query whose rows are compared afterwards."""
+
+    statements: tuple[str, ...]
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Statements and what is observed after them.
+
+    Args:
+        statements: as `scripts.split_script` returns them.
+        defines: True if the statements may also define tables, views and indexes.
+        probes: run one by one, each on the database that the statements leave.
+    """
+
+    statements: tuple[str, ...]
+    defines: bool
+    probes: tuple[StateProbe, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """The effect of a script.
+
+    Args:
+        outcomes: for each probe, the rows of its query, or None if the engine refused one of its statements.
+        columns: (table or view, column, declared type) of everything in the database.
+        seconds: time taken, of the kind of `QueryLimits.seconds`.
+    """
+
+    outcomes: tuple[ResultRows | None, ...]
+    columns: tuple[tuple[str, str, str], ...]
+    seconds: float
+
+
 class LoadedDatabase(Protocol):
-    """A database in an engine, which no query can change.
+    """A database in an engine, which no query or script can change: scripts work on a copy.
 
     Attributes:
         database: the contents.
@@ -92,6 +133,16 @@ class LoadedDatabase(Protocol):
                 agent.
             TimeoutError: the query exceeded its time limit.
             EngineFailure: the engine failed, and not because of the query.
+        """
+        ...
+
+    def run_script(self, script: Script, limits: QueryLimits = ...) -> ScriptResult:
+        """Run statements on a copy of the database, and observe the effect.
+
+        Raises:
+            QueryError: a statement fails, or violates a constraint; one sentence for the agent.
+            TimeoutError: statements and probes together exceeded the time limit.
+            EngineFailure: as for `query`.
         """
         ...
 

@@ -1,14 +1,17 @@
-"""The verdict on a query, in any engine: right if it has the expected rows on each of several databases; and how near a
-wrong query comes."""
+"""Verdicts in any engine: a query is right if it has the expected rows on each of several databases, and a script if it
+leaves each of them as expected; and how near a wrong query comes."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ....rewards import Verdict
-from ....rewards.verifiers.sql import Database, QueryError, ResultRows, compare_results
-from .engine import EngineFailure, QueryLimits, make_engine
+from ....rewards.verifiers.registry import CORRECT, WRONG, rejected
+from ....rewards.verifiers.sql import Database, QueryError, ResultRows, compare_results, same_rows
+from .engine import EngineFailure, QueryLimits, Script, StateProbe, make_engine
+from .scripts import split_script
 
 
 def grade_query(
@@ -97,3 +100,88 @@ def count_milestones(
             raise EngineFailure(verdict.feedback)
         reached += verdict.success
     return reached, number
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCase:
+    """A database, and what is expected after a right script.
+
+    Args:
+        database: the contents before.
+        probes: what is observed.
+        expected: the outcome of each probe, as in `ScriptResult`.
+        columns: (table or view, column, class of its type) of all columns afterwards, in any order; None if the script
+            cannot change them. Classes are those of `classify_type`; "" is any.
+    """
+
+    database: Database
+    probes: tuple[StateProbe, ...]
+    expected: tuple[ResultRows | None, ...]
+    columns: tuple[tuple[str, str, str], ...] | None = None
+
+
+def grade_script(
+    text: str,
+    cases: Sequence[ScriptCase],
+    *,
+    engine: str = "sqlite",
+    schema: str | None = None,
+    limits: QueryLimits | None = None,
+) -> Verdict:
+    """Run statements on a copy of each database and compare what they leave.
+
+    Args:
+        text: untrusted text. CREATE, ALTER and DROP are allowed if the cases have ``columns``.
+        cases: databases with the expected outcomes. Rows are compared as multisets.
+        engine: the engine that runs the statements.
+        schema: CREATE TABLE statements of that engine, as in `SqlEngine.load`.
+        limits: time limit for all databases together, and maximum rows of each observation.
+
+    Returns:
+        The verdict: wrong, with the error, for a statement that is refused, fails, violates a constraint or exceeds the
+        limits; ``valid=False`` if the engine failed.
+
+    Raises:
+        InputError: the engine is not available, or the databases cannot be loaded.
+    """
+    limits = limits or QueryLimits()
+    left, defines = limits.seconds, cases[0].columns is not None
+    try:
+        statements = split_script(text, defines)
+        for case in cases:
+            with contextlib.closing(make_engine(engine).load(case.database, schema)) as loaded:
+                script = Script(statements, defines, case.probes)
+                found = loaded.run_script(script, replace(limits, seconds=max(left, 0.001)))
+            left -= found.seconds
+            if case.columns is not None and not same_columns(found.columns, case.columns):
+                return WRONG
+            for outcome, expected in zip(found.outcomes, case.expected, strict=True):
+                if (outcome is None) != (expected is None):
+                    return WRONG
+                if outcome is not None and expected is not None and not same_rows(outcome, expected, ordered=False):
+                    return WRONG
+    except TimeoutError:
+        return rejected(f"The statements did not finish within {limits.seconds:g} s.")
+    except QueryError as error:
+        return rejected(str(error))
+    except EngineFailure as failure:
+        return Verdict(0.0, False, valid=False, feedback=f"The engine {engine!r} failed: {failure}.")
+    return CORRECT
+
+
+def same_columns(found: Sequence[tuple[str, str, str]], expected: Sequence[tuple[str, str, str]]) -> bool:
+    """Return True if the columns of a database are the expected ones; ``found`` has types, ``expected`` classes."""
+    kinds = {(table.lower(), column.lower()): classify_type(kind) for table, column, kind in found}
+    wanted = {(table.lower(), column.lower()): kind for table, column, kind in expected}
+    return kinds.keys() == wanted.keys() and all(kind in ("", kinds[name]) for name, kind in wanted.items())
+
+
+def classify_type(declared: str) -> str:
+    """Return the class of a column's type: "whole" or "real" numbers, "text" (also of dates, which SQLite has as text),
+    or the type itself in lower case."""
+    name = declared.lower()
+    if "int" in name or name in ("serial", "bigserial"):
+        return "whole"
+    if any(part in name for part in ("real", "floa", "doub", "numeric", "decimal")):
+        return "real"
+    return "text" if any(part in name for part in ("char", "text", "clob", "date", "string")) else name

@@ -14,7 +14,7 @@ from typing import Any
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
 from ....rewards.verifiers.workers import WorkerFailure, WorkerPool
-from .engine import EngineFailure, QueryLimits, QueryResult, check_text
+from .engine import EngineFailure, QueryLimits, QueryResult, Script, ScriptResult, check_text
 
 ADDRESS_SPACE_MB = 1536
 # Maximum wait for a worker's answer on a busy machine: in seconds, and as a multiple of the deadline.
@@ -37,10 +37,24 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
         InputError: the worker could not load the database.
     """
     check_text(sql)
+    columns, rows, seconds, operations = _ask({"sql": sql}, engine, database, schema, limits)
+    return QueryResult(tuple(columns), tuple(map(tuple, rows)), seconds, operations)
+
+
+def run_script_in_worker(
+    engine: str, database: Database, schema: str | None, script: Script, limits: QueryLimits
+) -> ScriptResult:
+    """Run a script in a worker, on a copy of a database. Arguments and exceptions are as in `run_in_worker`."""
+    outcomes, columns, seconds = _ask({"script": dataclasses.asdict(script)}, engine, database, schema, limits)
+    found = tuple(None if rows is None else tuple(map(tuple, rows)) for rows in outcomes)
+    return ScriptResult(found, tuple(map(tuple, columns)), seconds)
+
+
+def _ask(work: dict[str, Any], engine: str, database: Database, schema: str | None, limits: QueryLimits) -> list[Any]:
     source = dataclasses.asdict(database)
     if database.image is not None:
         source["image"] = base64.b64encode(database.image).decode("ascii")
-    job = {"engine": engine, "database": source, "schema": schema, "sql": sql, "limits": dataclasses.asdict(limits)}
+    job = {**work, "engine": engine, "database": source, "schema": schema, "limits": dataclasses.asdict(limits)}
     try:
         answer: dict[str, Any] = POOL.run(job, SPARE_SECONDS + SPARE_SHARE * limits.seconds)
     except WorkerFailure as failure:
@@ -51,6 +65,5 @@ def run_in_worker(engine: str, database: Database, schema: str | None, sql: str,
             raise QueryError("The query takes too much memory, or ends the engine.") from None
         raise EngineFailure(f"a worker process failed ({failure})") from failure
     if "result" in answer:
-        columns, rows, seconds, operations = answer["result"]
-        return QueryResult(tuple(columns), tuple(map(tuple, rows)), seconds, operations)
+        return answer["result"]
     raise {"query": QueryError, "time": TimeoutError, "input": InputError}[answer["error"]](answer["message"])

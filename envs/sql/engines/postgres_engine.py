@@ -2,8 +2,8 @@
 
 Each process has a separate database there, with a schema for each database that it loads, and drops it at its end.
 Queries run as a role that may only select, in a read-only transaction that is rolled back, through a cursor, which
-accepts only one SELECT. That role may not call functions marked volatile in the catalogue: these sleep, lock, notify,
-read files, change settings or run text as a query.
+accepts only one SELECT. Scripts run as another role, see `postgres_scripts`. Neither role may call functions marked
+volatile in the catalogue: these sleep, lock, notify, read files, change settings or run text as a query.
 """
 
 from __future__ import annotations
@@ -16,14 +16,26 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ....errors import InputError, MissingExtra
 from ....rewards.verifiers.sql import Database, QueryError, fetch_rows
-from .engine import ENGINES, EngineFailure, QueryLimits, QueryResult, check_text, unify_rows
+from .engine import (
+    ENGINES,
+    EngineFailure,
+    QueryLimits,
+    QueryResult,
+    Script,
+    ScriptResult,
+    check_text,
+    unify_rows,
+)
+from .postgres_scripts import PostgresScripts, copy_tables, describe_error
 from .postgres_server import VARIABLE, check_server, find_server
-from .tables import quote, read_tables
+from .tables import quote
 
+R = TypeVar("R")
 # Maximum number of loaded databases kept on the server for later queries, and of their rows.
 KEPT, KEPT_ROWS = 64, 500_000
 # The server needs statistics to plan queries on databases with more rows than this.
@@ -76,6 +88,7 @@ class _Session:
             self.owner.execute(_REVOKE_VOLATILE)
             self.reader: Any = self._connect(user=self.name, password=password)
             self.reader.read_only, self.reader.prepare_threshold = True, None
+            self.scripts = PostgresScripts(self.name, self.owner, self._connect)
         except psycopg.Error as error:
             self.close()
             raise EngineFailure(f"the server of {VARIABLE}={server!r} does not work: {error}") from None
@@ -100,28 +113,14 @@ class _Session:
         return self.loaded[database, schema][0]
 
     def _load(self, database: Database, schema: str | None) -> tuple[str, int]:
-        import psycopg
-
-        tables, plain = read_tables(database)
-        rows = sum(len(table.rows) for table in tables)
         name = f"s{secrets.token_hex(8)}"
-        try:
-            with self.owner.transaction(), self.owner.cursor() as cursor:
-                cursor.execute(f"CREATE SCHEMA {name}; SET LOCAL search_path TO {name}")
-                cursor.execute((schema or plain).encode())
-                for table in tables:
-                    columns = ", ".join(map(quote, table.columns))
-                    with cursor.copy(f"COPY {quote(table.name)} ({columns}) FROM STDIN".encode()) as copy:
-                        for row in table.rows:
-                            copy.write_row(row)
-                cursor.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {self.name}")
-                if rows > _ANALYZED:
-                    # Autovacuum, which would do so, is off.
-                    cursor.execute(f"ANALYZE {', '.join(quote(table.name) for table in tables)}".encode())
-        except psycopg.OperationalError as error:
-            raise EngineFailure(f"PostgreSQL lost a connection: {error}") from None
-        except (psycopg.Error, ValueError) as error:
-            raise InputError(f"the database cannot be loaded into PostgreSQL: {error}.") from None
+        head = f"CREATE SCHEMA {name}; SET LOCAL search_path TO {name}"
+        with copy_tables(self.owner, database, schema, head) as tables:
+            rows = sum(len(table.rows) for table in tables)
+            self.owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {self.name}")
+            if rows > _ANALYZED:
+                # Autovacuum, which would do so, is off.
+                self.owner.execute(f"ANALYZE {', '.join(quote(table.name) for table in tables)}".encode())
         return name, rows
 
     def query(self, name: str, sql: str, limits: QueryLimits) -> QueryResult:
@@ -150,7 +149,7 @@ class _Session:
         except (psycopg.Error, UnicodeError) as error:
             if self.reader.closed:
                 raise EngineFailure("PostgreSQL lost a connection") from error
-            raise QueryError(f"The query fails: {_describe(error)}.") from None
+            raise QueryError(f"The query fails: {describe_error(error)}.") from None
         finally:
             if not self.reader.closed:
                 self.reader.rollback()
@@ -166,11 +165,7 @@ class _Session:
 
 def _drop(connection: Any, name: str) -> None:
     connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-    connection.execute(f"DROP ROLE IF EXISTS {name}")
-
-
-def _describe(error: BaseException) -> str:
-    return " ".join(str(error).partition("\n")[0].split())[:120].rstrip(".") or "out of memory"
+    connection.execute(f"DROP ROLE IF EXISTS {name}, {name}_writer")
 
 
 class PostgresDatabase:
@@ -187,6 +182,9 @@ class PostgresDatabase:
 
     def query(self, sql: str, limits: QueryLimits = QueryLimits()) -> QueryResult:  # noqa: B008 (frozen)
         return self.engine.query(self.database, self.schema, sql, limits)
+
+    def run_script(self, script: Script, limits: QueryLimits = QueryLimits()) -> ScriptResult:  # noqa: B008 (frozen)
+        return self.engine.work(lambda session: session.scripts.run(self.database, self.schema, script, limits))
 
     def close(self) -> None:
         pass
@@ -217,9 +215,13 @@ class PostgresEngine:
 
     def query(self, database: Database, schema: str | None, sql: str, limits: QueryLimits) -> QueryResult:
         """Load a database unless it is loaded, and run a query; as `LoadedDatabase.query`."""
+        check_text(sql)
+        return self.work(lambda session: session.query(session.load(database, schema), sql, limits))
+
+    def work(self, deed: Callable[[_Session], R]) -> R:
+        """Do something with the session of this process, and again with a new one if that fails."""
         import psycopg
 
-        check_text(sql)
         if self._pid != os.getpid():
             # After a fork, the connections belong to the parent.
             self._pid, self._session, self._lock = os.getpid(), None, threading.Lock()
@@ -227,7 +229,7 @@ class PostgresEngine:
             for last in (False, True):
                 try:
                     self._session = self._session or _Session(find_server())
-                    return self._session.query(self._session.load(database, schema), sql, limits)
+                    return deed(self._session)
                 except (EngineFailure, psycopg.OperationalError, psycopg.InterfaceError) as error:
                     if self._session is not None:
                         self._session.close()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from ....rewards.verifiers.sql import Database, QueryError
-from .engine import QueryLimits, QueryResult
+from .engine import QueryLimits, QueryResult, Script, StateProbe
 
 if TYPE_CHECKING:
     from .duckdb_memory import DuckdbMemory
@@ -27,25 +27,17 @@ LARGE = 10_000
 
 
 def answer_query(job: dict[str, Any]) -> dict[str, Any]:
-    """Run one query: {"result": [columns, rows, seconds, operations]}, or {"error": kind, "message": text}."""
+    """Run one query or script: {"result": the fields of its result}, or {"error": kind, "message": text}."""
     source, limits = job["database"], QueryLimits(**job["limits"])
     if source["image"] is not None:
         source["image"] = base64.b64decode(source["image"])
     try:
-        database = Database(**source)
-        run: Callable[[str, QueryLimits], QueryResult]
-        if job["engine"] == "sqlite":
-            from .sqlite_engine import run_here
-
-            run = functools.partial(run_here, database, bound_memory=True)
-        else:
-            run = LOADED.load(database, job["schema"]).query
+        run = _prepare(job, Database(**source), limits)
         signal.setitimer(signal.ITIMER_PROF, KILL_SHARE * limits.seconds + KILL_SECONDS)
         try:
-            result = run(job["sql"], limits)
+            return {"result": run()}
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-        return {"result": [result.columns, result.rows, result.seconds, result.operations]}
     except QueryError as error:
         return {"error": "query", "message": str(error)}
     except TimeoutError as error:
@@ -54,11 +46,44 @@ def answer_query(job: dict[str, Any]) -> dict[str, Any]:
         return {"error": "input", "message": str(error)}
 
 
+def _prepare(job: dict[str, Any], database: Database, limits: QueryLimits) -> Callable[[], list[Any]]:
+    """Load the database, and return the function that runs the query or script."""
+    if (source := job.get("script")) is not None:
+        probes = tuple(StateProbe(tuple(one["statements"]), one["query"]) for one in source["probes"])
+        script = Script(tuple(source["statements"]), source["defines"], probes)
+        if job["engine"] == "sqlite":
+            from .sqlite_scripts import run_script_here
+
+            work = functools.partial(run_script_here, database, script, limits, bound_memory=True)
+        else:
+            work = functools.partial(LOADED.load_copy(database, job["schema"]).run_script, script, limits)
+
+        def run() -> list[Any]:
+            found = work()
+            return [found.outcomes, found.columns, found.seconds]
+
+        return run
+    query: Callable[[str, QueryLimits], QueryResult]
+    if job["engine"] == "sqlite":
+        from .sqlite_engine import run_here
+
+        query = functools.partial(run_here, database, bound_memory=True)
+    else:
+        query = LOADED.load(database, job["schema"]).query
+
+    def run_query() -> list[Any]:
+        result = query(job["sql"], limits)
+        return [result.columns, result.rows, result.seconds, result.operations]
+
+    return run_query
+
+
 class LoadedDatabases:
     """Cache of the last used databases of DuckDB, each in a separate instance."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Database, str | None], DuckdbMemory] = OrderedDict()
+        self._copy: DuckdbMemory | None = None
 
     def load(self, database: Database, schema: str | None) -> DuckdbMemory:
         """Return the instance with a database; if the cache is full, it replaces the least recently used one, or the
@@ -76,6 +101,15 @@ class LoadedDatabases:
             self._kept[key] = instance
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    def load_copy(self, database: Database, schema: str | None) -> DuckdbMemory:
+        """Load a database into an instance for scripts, which replaces what the last script left."""
+        from .duckdb_memory import DuckdbMemory
+
+        if self._copy is None or not self._copy.is_clean():
+            self._copy = DuckdbMemory()
+        self._copy.load(database, schema)
+        return self._copy
 
 
 LOADED = LoadedDatabases()

@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass, replace
 
 from ....rewards.verifiers.sql import Database, OperationCounter, read_result
-from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, unify_rows
-from .isolation import run_in_worker
+from .engine import ENGINES, MEMORY_MB, QueryLimits, QueryResult, Script, ScriptResult, unify_rows
+from .isolation import run_in_worker, run_script_in_worker
+from .sqlite_scripts import run_script_here
 
 # Maximum processor time of a query in this process: seconds, and share of the query's own limit.
 HERE_SECONDS, HERE_SHARE = 0.05, 0.1
@@ -45,6 +46,17 @@ class SqliteDatabase:
             except TimeoutError:
                 pass
         return run_in_worker("sqlite", self.database, None, sql, replace(limits, seconds=limits.seconds - here))
+
+    def run_script(self, script: Script, limits: QueryLimits = QueryLimits()) -> ScriptResult:  # noqa: B008 (frozen)
+        here = 0.0 if self.isolated else min(HERE_SECONDS, limits.seconds * HERE_SHARE)
+        if here:
+            try:
+                return run_script_here(self.database, script, replace(limits, seconds=here))
+            except TimeoutError:
+                pass
+        return run_script_in_worker(
+            "sqlite", self.database, None, script, replace(limits, seconds=limits.seconds - here)
+        )
 
     def close(self) -> None:
         pass

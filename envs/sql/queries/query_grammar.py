@@ -48,7 +48,7 @@ def draw_query(dice: Dice, plan: Plan, rows: Rows, clauses: int, nesting: int) -
         clauses: number of conditions, aggregates, groupings, sort keys, limits and similar clauses.
         nesting: depth of nested queries in its conditions.
     """
-    return _Draft(dice, plan, rows).draw(clauses, nesting)
+    return QueryDraft(dice, plan, rows).draw(clauses, nesting)
 
 
 def draw_conditions(
@@ -56,7 +56,7 @@ def draw_conditions(
 ) -> tuple[Condition, ...] | None:
     """Draw conditions on the rows of one table, and one more with queries nested to a depth. Return None if the draw
     fails."""
-    draft = _Draft(dice, Plan(plan.schema, table, ()), rows)
+    draft = QueryDraft(dice, Plan(plan.schema, table, ()), rows)
     query = draft.add_conditions(SelectQuery((), table), number, [table])
     nested = draft.draw_nested(table, nesting) if nesting and query else None
     if query is None or (nesting and nested is None):
@@ -64,7 +64,7 @@ def draw_conditions(
     return (*query.where, *([nested] if nested else []))
 
 
-class _Draft:
+class QueryDraft:
     """The state of drawing one query."""
 
     def __init__(self, dice: Dice, plan: Plan, rows: Rows):

@@ -127,7 +127,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     # A near miss that leaves ties is distinguished where rows are tied, whatever order they have by accident.
     opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
     # A near miss must also be distinguished as other engines read it.
-    elsewhere = {other: read for other in misses if (read := _read_elsewhere(other)) != other}
+    elsewhere = {other: read for other in misses if (read := read_elsewhere(other)) != other}
     alive = list(misses)
     kept: list[_Kept] = []
     # True if the first result is right on all databases.
@@ -225,7 +225,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     return Witnesses(expected, kinds, survivors, proven, constant, tied)
 
 
-def _read_elsewhere(text: str) -> str:
+def read_elsewhere(text: str) -> str:
     """Rewrite a near miss so that SQLite does what other engines do with the original."""
     for pattern, form in _ELSEWHERE:
         text = pattern.sub(form, text)

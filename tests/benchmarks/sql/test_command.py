@@ -41,9 +41,8 @@ def test_rewritten_queries_have_the_result_and_wrong_ones_mostly_another():
 
 def test_several_databases_accept_fewer_wrong_queries_than_one(tmp_path: Path):
     file = tmp_path / "sql.json"
-    assert (
-        main(["--tasks", "8", "--contents", "15", "--speed-tasks", "2", "--probe-seeds", "1", "--json", str(file)]) == 0
-    )
+    numbers = {"--tasks": 8, "--contents": 15, "--speed-tasks": 2, "--probe-seeds": 1, "--script-tasks": 2}
+    assert main([*(str(word) for pair in numbers.items() for word in pair), "--json", str(file)]) == 0
     ours, _, sets = json.loads(file.read_text())["graders"]
     assert ours["right"] == sets["right"] > 30
     assert ours["refused"] == 0
@@ -68,7 +67,24 @@ def execute_model(predicted, gold, file, index, seconds):
 def test_an_evaluator_of_another_benchmark_judges_the_same_queries(tmp_path: Path):
     (tmp_path / "evaluation.py").write_text(SETS_OF_ROWS)
     given = ["--evaluators", str(tmp_path / "evaluation.py"), "--json", str(tmp_path / "sql.json")]
-    assert main(["--tasks", "4", "--contents", "15", "--speed-tasks", "1", "--probe-seeds", "1", *given]) == 0
+    assert (
+        main(
+            [
+                "--tasks",
+                "4",
+                "--contents",
+                "15",
+                "--speed-tasks",
+                "1",
+                "--probe-seeds",
+                "1",
+                "--script-tasks",
+                "1",
+                *given,
+            ]
+        )
+        == 0
+    )
     ours, _, sets, once, everywhere = json.loads((tmp_path / "sql.json").read_text())["graders"]
     assert [once["grader"], everywhere["grader"]] == ["BIRD, one database", "BIRD, all databases of the task"]
     assert (once["refused"], once["accepted"]) == (sets["refused"], sets["accepted"])

@@ -180,6 +180,8 @@ FAMILIES = {
         suite.test_synchronous_and_asynchronous_vectors_agree,
     ],
     "SQLRepair": QUESTION,
+    "SQLChange": QUESTION,
+    "SQLSchema": QUESTION,
     "SQLResult": [*QUESTION, functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test")],
     "SQLExplorer": [
         functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test"),
