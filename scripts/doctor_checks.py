@@ -249,7 +249,7 @@ _EXTRAS = {
     "datasets": "data sets of the hub and parquet files",
     "math": "MATH-v0 and answers that are formulas",
     "json": "answers that follow a JSON schema",
-    "judge": "judges and agents behind an endpoint (--agent openai:MODEL)",
+    "chat": "agents and judges behind an endpoint (--agent openai:MODEL)",
     "sql": "queries on DuckDB and PostgreSQL, and partial rewards of queries",
     "code": "the sandbox backend 'docker'",
     "web": "tasks on web sites, and search in the encyclopaedia",

@@ -30,8 +30,8 @@ TURNS = 4  # most turns of a game that are shown
 
 @dataclass(frozen=True)
 class Example:
-    """Worked example of a task: observations and solver's actions in ``turns``, the worked solution in ``steps``, and in
-    ``more`` the number of turns that are not shown, and what a picture lacks."""
+    """Worked example of a task: observations and solver's actions in ``turns``, the worked solution in ``steps``;
+    ``more`` says how many turns are not shown, and what a picture lacks."""
 
     title: str
     params: str

@@ -48,7 +48,7 @@ LACKING = {
     ("train", ARITHMETIC, "--out", "OUT/run"): "train",
     ("train", ARITHMETIC, "--model", "OUT/model"): "train",
     ("eval", ARITHMETIC, "--agent", "OUT"): "train",
-    ("eval", ARITHMETIC, "--agent", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--episodes", "1"): "judge",
+    ("eval", ARITHMETIC, "--agent", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--episodes", "1"): "chat",
     ("eval", ARITHMETIC, "--episodes", "1", "--replay", "OUT/replay"): "render",
     ("eval", "palaestra/MATH-v0", "--episodes", "1"): "math",
     ("eval", "palaestra/Shop-v0", "--episodes", "1"): "web",
