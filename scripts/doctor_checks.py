@@ -250,6 +250,7 @@ _EXTRAS = {
     "math": "MATH-v0 and answers that are formulas",
     "json": "answers that follow a JSON schema",
     "chat": "agents and judges behind an endpoint (--agent openai:MODEL)",
+    "judge": "the same as [chat], whose former name it is",
     "sql": "queries on DuckDB and PostgreSQL, and partial rewards of queries",
     "code": "the sandbox backend 'docker'",
     "web": "tasks on web sites, and search in the encyclopaedia",
