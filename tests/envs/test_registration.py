@@ -46,4 +46,4 @@ def test_a_file_is_told_from_an_environment(tmp_path):
     file = tmp_path / "questions.jsonl"
     file.write_text("")
     with pytest.raises(InputError, match=rf"is a file, not an environment; .*palaestra/Dataset-v0 .* source={file}"):
-        palaestra.envs.registration.make_registered(str(file))
+        palaestra.envs.tags_of(str(file))
