@@ -53,7 +53,7 @@ def _index() -> SiteContent:
     groups: dict[str, list[list[str]]] = {}
     for env_id in own_ids():
         family = load_family(env_id)
-        row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(summary(family)), _tags(env_id)]
+        row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(summary(family)), ", ".join(tags_of(env_id))]
         groups.setdefault(group_of(family), []).append(row)
     parts = [f"## {group}\n\n{table(('id', 'task', 'tags'), rows)}" for group, rows in sorted(groups.items())]
     head = (
