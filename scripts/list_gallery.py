@@ -20,7 +20,7 @@ import gymnasium as gym
 from ..agents.pages import render
 from ..agents.replay import draw_png, name_action
 from ..envs import datasets
-from ..envs.tags import FACETS, SYNONYMS, group_of, load_family, tags_of
+from ..envs.tags import ABSENT, FACETS, SYNONYMS, group_of, load_family, tags_of
 from ..errors import MachineryError, MissingExtra, needs_extra
 from .axes import format_axis
 
@@ -91,7 +91,8 @@ def page(ids: Sequence[str]) -> str:
     used = {tag for entries in groups.values() for found in entries for tag in found.tags}
     facets = {facet: {tag: text for tag, text in tags.items() if tag in used} for facet, tags in FACETS.items()}
     template = files(__package__ or __name__).joinpath("list_gallery.html")
-    return render(template, "the gallery", groups=dict(sorted(groups.items())), facets=facets, count=len(ids))
+    values = {"groups": dict(sorted(groups.items())), "facets": facets, "absent": dict(ABSENT), "count": len(ids)}
+    return render(template, "the gallery", **values)
 
 
 @contextmanager

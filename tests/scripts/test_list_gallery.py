@@ -10,6 +10,7 @@ import palaestra
 import pytest
 from palaestra.envs.game import Game
 from palaestra.envs.question import Question, Task
+from palaestra.envs.tags import ABSENT
 from palaestra.envs.web.browsers.chromium_engine import engine
 from palaestra.scripts.cli import main
 from palaestra.scripts.list_gallery import entry, headings, page
@@ -64,6 +65,8 @@ def test_search_and_tags_narrow_the_page_in_the_browser(tmp_path):
     names = ("DeceptiveMaze-v0", "GameableFlattery-v0", "GuessNumber-v0", "Sudoku-v0")
     (tmp_path / "gallery.html").write_text(page([f"palaestra/{name}" for name in names]), encoding="utf-8")
 
+    said: list[str] = []
+
     def look() -> dict:
         found = {}
         tab = engine().chromium.new_context(offline=True).new_page()
@@ -78,12 +81,15 @@ def test_search_and_tags_narrow_the_page_in_the_browser(tmp_path):
             found[words, tags] = *names, tab.inner_text("#found")
             tab.locator("#clear").click()
             tab.wait_for_function("document.getElementById('found').textContent === '4 of 4'")
+        tab.locator("#text").fill("Negotiation")
+        said.append(tab.inner_text("#nothing"))
         tab.context.close()
         return found
 
     for search, (cards, links, count) in engine().call(look).items():
         assert cards == links == SEARCHES[search], search
         assert count.startswith(f"{len(cards)} of 4"), search
+    assert said == [f"No environment is for this; {ABSENT['negotiation']}."]
 
 
 def test_examples_are_the_tasks_of_the_seed_with_the_answers_of_the_oracle():
