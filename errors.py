@@ -6,6 +6,7 @@ The command line prints the message and exits with code 2. Any other exception i
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import re
 import sysconfig
 import traceback
@@ -28,7 +29,12 @@ class InputError(ValueError):
 
 class MachineryError(InputError):
     """Raised where something that an environment runs beside this process (a sandbox, a server of tools) is absent or
-    fails. It reaches whoever makes the environment; in a step it makes the reward invalid."""
+    fails. It reaches whoever makes the environment; in a step it makes the reward invalid. ``install`` is the command
+    that installs what is absent; "" if there is none."""
+
+    def __init__(self, message: str, install: str = ""):
+        super().__init__(message)
+        self.install = install
 
 
 class BaseModelError(InputError):
@@ -57,6 +63,7 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
 
 _EXTRAS = {
     "box2d": ("Box2D", "pygame"),
+    "chat": ("openai",),
     "code": ("docker",),
     "datasets": ("datasets", "huggingface_hub"),
     "gem": ("gem",),
@@ -65,7 +72,6 @@ _EXTRAS = {
     "grid": ("minigrid",),
     "inspect": ("anyio", "inspect_ai"),
     "json": ("jsonschema",),
-    "judge": ("openai",),
     "lm-eval": ("lm_eval",),
     "lora": ("peft",),
     "math": ("sympy",),
@@ -93,6 +99,11 @@ _EXTRAS = {
 def find_extra(module: str | None) -> str | None:
     """Return the extra that installs a top-level module; None if no extra does."""
     return next((extra for extra, modules in _EXTRAS.items() if module in modules), None)
+
+
+def has_extra(extra: str) -> bool:
+    """Return True if all modules of an extra are installed; True for what is no extra."""
+    return all(importlib.util.find_spec(module) is not None for module in _EXTRAS.get(extra, ()))
 
 
 def find_place(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..errors import needs_extra, shorten
+from ..errors import MissingExtra, needs_extra, shorten
 from .atomic import write_atomically
 from .pages import hash_source, render
 
@@ -162,11 +162,12 @@ def show_value(value: Any) -> str:
 
 
 def name_action(inner: Any, action: Any) -> Any:
-    """Return the name of a numbered action if the environment has an enumeration ``actions``; else the action."""
-    names = getattr(inner, "actions", None)
+    """Return the name of a numbered action if the environment has an enumeration ``actions`` (that of gridworlds needs
+    MiniGrid); else the action."""
     try:
+        names = getattr(inner, "actions", None)
         return action if isinstance(action, str) or names is None else names(action).name
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, MissingExtra):
         return action
 
 

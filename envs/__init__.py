@@ -27,6 +27,7 @@ from .param_env import ParamEnv
 from .param_space import Axis, ChoiceAxis, FloatAxis, IntAxis, ParamSpace
 from .question import Question, Task
 from .registration import ids, register, register_installed
+from .tags import find, tags_of
 from .task_env import TaskEnv
 from .text_twin import TextTwin
 from .unicode import Unicode
@@ -47,6 +48,7 @@ __all__ = [
     "Unicode",
     "code",
     "datasets",
+    "find",
     "from_dataset",
     "gameable",
     "games",
@@ -60,6 +62,7 @@ __all__ = [
     "puzzles",
     "register",
     "sql",
+    "tags_of",
     "transforms",
     "walkers",
     "web",

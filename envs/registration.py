@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -68,8 +69,14 @@ def ids() -> list[str]:
 
 
 def unknown_environment(env_id: str) -> InputError:
-    """Return the error for an unknown id; the message suggests similar registered ids. Gymnasium's own ids, which have
-    no namespace, are suggested only if they are very similar."""
+    """Return the error for an unknown id; the message suggests similar registered ids, and for a file of questions the
+    environment that asks them. Gymnasium's own ids, which have no namespace, are suggested only if they are very
+    similar."""
+    if Path(env_id).is_file():
+        return InputError(
+            f"{env_id!r} is a file, not an environment; its questions are asked by palaestra/Dataset-v0 with the "
+            f"option source={env_id} (--env-option on the command line)."
+        )
     bare = [name for name in gym.registry if "/" not in name and name not in _ids]
     others = [name for name in gym.registry if "/" in name]
     near = find_near(env_id, others) + find_near(env_id, bare, like=_VERY_LIKE)

@@ -58,6 +58,7 @@ class TaskEnv(gym.Env[Any, Any]):
         return_range: (least, most) sum of rewards of an episode, for teachers.
         prompts: the accepted values of the argument ``prompt``.
         takes_difficulty: False if a constructor argument has already fixed the difficulty of every task.
+        tags: tags that the class does not show, such as purposes, for environments of other packages; see `envs.tags`.
         supplies: the names in ``info["extras"]``; a value that is not known yet is None. A subclass lists only the
             names that it adds to those of its bases.
 
@@ -94,6 +95,7 @@ class TaskEnv(gym.Env[Any, Any]):
     return_range: tuple[float, float] = (0.0, 1.0)
     prompts: ClassVar[tuple[str, ...]] = ("sentences", "terse")
     takes_difficulty: bool = True
+    tags: ClassVar[tuple[str, ...]] = ()
     supplies: frozenset[str] = frozenset({"feedback"})
 
     @classmethod

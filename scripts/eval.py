@@ -46,10 +46,12 @@ from ..agents.evaluation import (
     environment_spec,
     evaluate,
     evaluate_all,
+    find_suite,
     format_rows,
     suite_names,
 )
 from ..agents.evaluation.figures import check_figure, draw_figure
+from ..agents.evaluation.requirements import check_requirements
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..agents.grpo.run.mixture import environment_of
@@ -57,7 +59,7 @@ from ..agents.language.language_agent import read_run_settings
 from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
 from ..envs.tools.tool_function import functions_of
-from ..errors import InputError
+from ..errors import InputError, MissingExtra
 from .axes import parse_axes
 from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
 from .options import parse_options
@@ -278,7 +280,12 @@ def _evaluate_several(config: EvalOptions) -> int:
         settings |= {"episodes": config.episodes or 100, "seed": config.seed, "split": config.split or "test"}
         settings |= {"difficulties": config.difficulty or None, "bins": config.bins}
     envs = config.suite if config.suite is not None else config.env
-    agent = _find_agent(config.agent or "random", config)
+    try:
+        agent = _find_agent(config.agent or "random", config)
+    except MissingExtra as error:
+        tasks = [(env, {}) for env in config.env] if config.suite is None else find_suite(config.suite).tasks()
+        check_requirements(tasks, settings, (str(config.agent), error))
+        raise
     return _report(config, lambda: evaluate_all(agent, envs, out=config.out, **settings))
 
 

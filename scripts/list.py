@@ -3,7 +3,9 @@
 examples:
   palaestra list
   palaestra list envs teachers
-  palaestra list envs solve equation         environments whose name or summary contains every word
+  palaestra list envs solve equation         environments whose name, summary or tags fit every word
+  palaestra list envs --tag multi-turn --tag safety    environments with both tags
+  palaestra list tags                       tags of environments: turns, tools, modality, horizon, needs, purpose
   palaestra list recipes dapo gspo          every stage of the named recipes
   palaestra list rewards overlong           one reward in full, with its options: type, default, range, meaning
   palaestra list components                 what recipes are made of, stage by stage
@@ -27,9 +29,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-import gymnasium as gym
 import tyro
-from gymnasium.envs.registration import load_env_creator
 
 from ..agents.agent import AGENTS
 from ..agents.engines.engine import ENGINES
@@ -37,15 +37,15 @@ from ..agents.evaluation import find_suite, suite_names
 from ..agents.history import HISTORIES
 from ..agents.language.registered_models import MODELS
 from ..agents.learners import LEARNERS
-from ..envs.registration import ids
-from ..errors import InputError, MachineryError, MissingExtra, find_near, shorten, unknown_name
+from ..envs.tags import check_tags
+from ..errors import InputError, unknown_name
 from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
 from ..teachers import TEACHERS
 from ..teachers.requests import REQUESTS
-from .axes import format_axis
 from .docstrings import paper, summary
+from .list_envs import envs, select_rows, tags
 from .list_measures import measure_rows, measures
 from .list_options import describe_class, option_rows
 from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
@@ -56,9 +56,12 @@ from .list_terminal import print_tables
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
-    by default; or bonuses, components, designers, engines, measures or models. Further words filter the rows: the name
-    or the summary must contain each word. Whole names of recipes, components, stages, measures, teachers, rewards,
-    bonuses, histories, agents, designers or verifiers show these in full."""
+    by default; or bonuses, components, designers, engines, measures, models or tags. Further words filter the rows: the
+    name or the summary must contain each word; of environments, a word may also stand for a tag ("planning"). Whole
+    names of recipes, components, stages, measures, teachers, rewards, bonuses, histories, agents, designers or
+    verifiers show these in full."""
+    tag: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """With envs: show only environments with this tag, and with all of several; see palaestra list tags."""
     show: tuple[str, ...] = ()
     """Names of recipes (or, after components, of stages and components) to show in full."""
     json: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -75,27 +78,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = [*TABLES, *ON_REQUEST]
     kinds = [word for word in options.what if word in known]
     words = [*(word for word in options.what if word not in known), *options.show]
+    if not kinds and options.tag:
+        kinds = ["envs"]
     if words and not kinds and options.show:
         kinds = ["recipes"]
     if words and not kinds:
         raise unknown_name("table", words[0], known)
     kinds = kinds or list(TABLES)
+    if options.html and kinds != ["envs"]:
+        raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
+    if options.tag and kinds != ["envs"]:
+        raise InputError(f"--tag {options.tag[0]} is for environments, not for {kinds[0]}; write list envs --tag.")
     if options.html:
-        if kinds != ["envs"]:
-            raise InputError(f"--html is the gallery of environments, not of {kinds[0]}; write list envs --html.")
         from .list_gallery import page
 
-        print(page([row["id"] for row in _select({"envs": envs()}, words)["envs"]] if words else ids()))
+        print(page([row["id"] for row in select_rows({"envs": _tagged(options.tag)}, words)["envs"]]))
         return 0
-    tables = {kind: (TABLES | ON_REQUEST)[kind]() for kind in kinds}
+    tables = {kind: (TABLES | ON_REQUEST)[kind]() if kind != "envs" else _tagged(options.tag) for kind in kinds}
     if words and len(kinds) == 1 and (kind := kinds[0]) in _IN_FULL:
         # The names that show a row, or all rows of a stage, in full.
         whole = {row[column] for row in tables[kind] for column in ("name", "stage") if column in row}
         if whole.issuperset(words):
             rows = _IN_FULL[kind](words)
             return _print_or_dump({kind: rows}, _in_full(kind, rows), options)
-    tables = _select(tables, words)
+    tables = select_rows(tables, words)
     return _print_or_dump(tables, tables, options)
+
+
+def _tagged(wanted: Sequence[str]) -> list[Row]:
+    """Return the rows of the environments with all tags. Raises InputError for an unknown tag, or if there is none."""
+    check_tags(wanted)
+    rows = [row for row in envs() if set(wanted) <= set(row["tags"].split(", "))]
+    if not rows:
+        raise InputError(f"no environment has all of the tags {', '.join(wanted)}; leave one out.")
+    return rows
 
 
 def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
@@ -140,36 +156,6 @@ _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
 """Table -> function that returns the rows of given names in full."""
 
 
-def _select(tables: dict[str, list[Row]], words: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the rows whose name or summary contains every word, for the tables with such rows.
-
-    Raises:
-        InputError: no row is left; the message suggests names similar to the first word without a match.
-    """
-    found = {kind: [row for row in rows if _holds(row, words)] for kind, rows in tables.items()}
-    if not words or any(found.values()):
-        return {kind: rows for kind, rows in found.items() if rows or not words}
-    every = [row for rows in tables.values() for row in rows]
-    kind = " or ".join(_SINGULAR.get(kind, kind.removesuffix("s")) for kind in tables)
-    for word in words:
-        if not any(_holds(row, [word]) for row in every):
-            names = [str(row[column]) for row in every for column in ("id", "name", "stage") if column in row]
-            parts = {part for row in every for part in re.findall(r"[\w-]{4,}", row["summary"])}
-            near = find_near(word, names) or find_near(word, parts, like=0.75)
-            listed = f"palaestra list {' '.join(tables)} shows all {len(every)}"
-            rest = f"near are {', '.join(map(repr, near))}" if near else listed
-            raise InputError(f"no {kind} has {shorten(word)!r} in its name or summary; {rest}.")
-    raise InputError(f"no {kind} has all of {', '.join(map(repr, words))} in its name and summary; leave a word out.")
-
-
-_SINGULAR = {"envs": "environment", "histories": "history", "bonuses": "bonus"}
-
-
-def _holds(row: Row, words: Sequence[str]) -> bool:
-    text = " ".join(str(row.get(column, "")) for column in ("id", "stage", "name", "summary")).lower()
-    return all(word.lower() in text for word in words)
-
-
 def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Arrange rows in full as tables for printing: title -> rows."""
     if kind == "recipes":
@@ -198,25 +184,6 @@ def _print_or_dump(data: dict[str, list[Row]], tables: dict[str, list[Row]], opt
     else:
         print_tables(tables)
     return 0
-
-
-def envs() -> list[Row]:
-    """List every environment registered through `palaestra.envs.register`: id, summary, axes with ranges."""
-    rows = []
-    for env_id in ids():
-        try:
-            env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
-            env.close()
-            family = type(env)
-        except MissingExtra as error:
-            rows.append({"id": env_id, "summary": str(error), "axes": ""})
-            continue
-        except MachineryError:  # it has a summary, though it cannot be made here
-            env = family = load_env_creator(str(gym.spec(env_id).entry_point))
-        space = getattr(env, "param_space", None)
-        axes = ", ".join(format_axis(axis) for axis in space.axes) if space is not None else ""
-        rows.append({"id": env_id, "summary": summary(family), "axes": axes})
-    return rows
 
 
 def teachers() -> list[Row]:
@@ -371,6 +338,7 @@ ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
     "engines": engines,
     "measures": measures,
     "models": models,
+    "tags": tags,
 }
 """Tables that need torch or interest few users, which are only printed on request."""
 

@@ -49,7 +49,7 @@ after changing it there.
 """
 
 ENV = '''\
-"""$name: add up numbers. Replace the task by your own; the headings of the docstring are the contract."""
+"""$name: an example, which adds up numbers. Put your own task in its place; the headings of the docstring stay."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ from palaestra.envs import IntAxis, ParamSpace, Question, Task, register
 
 
 class $Class(Question):
-    """Add up numbers of three digits.
+    """Add up numbers: the example that stands here until the task is written.
 
     Description:
-        Numbers joined by plus signs. For several turns derive from `palaestra.envs.Game` instead.
+        Numbers of three digits, joined by plus signs. For several turns derive from `palaestra.envs.Game` instead.
 
     Parameters:
         terms (2 to 8): how many numbers.

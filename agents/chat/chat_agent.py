@@ -74,7 +74,7 @@ class ChatAgent(SlotAgent):
     Raises:
         InputError: an argument is out of range, or no model is given and the endpoint does not serve exactly one; on
             use, the endpoint refuses the key or the model.
-        MissingExtra: the package openai (extra [judge]) is not installed.
+        MissingExtra: the package openai (extra [chat]) is not installed.
     """
 
     threads = None

@@ -93,7 +93,7 @@ class ChatClient:
     """Client of one endpoint. All requests must come from one event loop.
 
     Raises:
-        MissingExtra: the package openai (extra [judge]) is not installed.
+        MissingExtra: the package openai (extra [chat]) is not installed.
         InputError: the cache cannot be used.
     """
 

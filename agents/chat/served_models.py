@@ -18,7 +18,7 @@ def find_served_model(base_url: str | None) -> str:
 
     Raises:
         InputError: there is no address, the endpoint does not answer with a list, or the list has no or several models.
-        MissingExtra: the package openai (extra [judge]) is not installed.
+        MissingExtra: the package openai (extra [chat]) is not installed.
     """
     address = check_address(base_url) or os.environ.get("OPENAI_BASE_URL")
     if not address:

@@ -32,6 +32,7 @@ from .intervals import Estimate, effective_count, mean_interval, share_interval,
 from .playing import play_episodes
 from .progress import progress_bar
 from .report import Bin, PassAtK, Report
+from .requirements import check_requirements
 from .rows import digest_rows, find_rows
 from .suite_report import SuiteReport
 from .suites import find_suite
@@ -217,20 +218,13 @@ def evaluate_all(
         fixed = {"episodes", "seed", "split", "difficulties", "axes", "env_kwargs"} & settings.keys()
         if fixed:
             raise InputError(f"{', '.join(sorted(fixed))} belong to the suite {suite.name}; leave them out.")
-        tasks = [(entry.env, entry.settings | {"seed": suite.seed, "split": suite.split}) for entry in suite.entries]
-    else:
-        tasks = [(env, {}) for env in envs]
+    tasks = [(env, {}) for env in envs] if suite is None else suite.tasks()
     if not tasks:
         raise InputError("envs is empty; give at least one environment, or the name of a suite.")
     check_output(out, "out", folder=True)
     check_output(settings.get("replay"), "replay", folder=True)
     player = as_agent(agent)
-    # Report missing requirements of all environments before the first is played.
-    for env, own in tasks:
-        if isinstance(env, str):
-            given = {**settings, **own}
-            (made,), _ = make_envs(env, 1, given.get("split", "test"), dict(given.get("env_kwargs") or {}))
-            made.close()
+    check_requirements(tasks, settings)
     reports = []
     for number, (env, own) in enumerate(tasks):
         name = env.rpartition("/")[2] if isinstance(env, str) else f"environment-{number}"

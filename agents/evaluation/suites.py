@@ -65,6 +65,10 @@ class Suite:
     def episodes(self) -> int:
         return sum(entry.episodes for entry in self.entries)
 
+    def tasks(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return each environment with its arguments of `palaestra.evaluate`."""
+        return [(entry.env, entry.settings | {"seed": self.seed, "split": self.split}) for entry in self.entries]
+
 
 def suite_names() -> list[str]:
     """Return the names of all suites, sorted."""

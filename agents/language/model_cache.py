@@ -60,6 +60,11 @@ def find_model(source: str | Path) -> str | Path:
         if not path.is_file():
             raise InputError(f"there is no file {text!r}; give the path of a GGUF file.")
         return _open(path.stem, _hash_file(path), lambda scratch: path)
+    if Path(source).is_file():
+        raise InputError(
+            f"{text!r} is a file, not a model; give a model's folder, a GGUF file, a name of palaestra list models or "
+            f"a hub id (a file of questions is an option of its environment: --env-option source={text})."
+        )
     if "/" not in text and text not in MODELS and find_near(text, MODELS):
         raise unknown_name("model", text, MODELS, MODELS.table)
     if text not in MODELS:

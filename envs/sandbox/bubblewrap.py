@@ -223,7 +223,8 @@ def _find_bubblewrap() -> str:
     if bwrap is None or sys.platform != "linux":
         raise MachineryError(
             "the sandbox 'local' needs Linux and the program bwrap (Debian's package bubblewrap); install it, or "
-            "choose the backend 'docker'."
+            "choose the backend 'docker'.",
+            install="apt-get install bubblewrap" if sys.platform == "linux" else "",
         )
     return bwrap
 

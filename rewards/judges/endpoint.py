@@ -73,7 +73,7 @@ class EndpointJudge(Judge):
     Raises:
         InputError: no model; when used: the endpoint refuses the key or the model (401, 403, 404), or the cache cannot
             be used.
-        MissingExtra: when used: the package's extra [judge] is not installed.
+        MissingExtra: when used: the package's extra [chat] is not installed.
     """
 
     name = "endpoint"

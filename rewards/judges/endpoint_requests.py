@@ -63,7 +63,7 @@ def import_sdk(what: str) -> Any:
     Raises:
         MissingExtra: the SDK is not installed; the message says that ``what`` needs it.
     """
-    with needs_extra(what, "judge"):
+    with needs_extra(what, "chat"):
         import openai
     return openai
 

@@ -40,3 +40,10 @@ def test_the_same_class_twice_is_one_and_a_malformed_id_is_refused():
     with pytest.raises(InputError, match="the environment id 'a b c' cannot be registered"):
         register("a b c", "nothing:Nothing")
     assert palaestra.envs.ids() == before
+
+
+def test_a_file_is_told_from_an_environment(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text("")
+    with pytest.raises(InputError, match=rf"is a file, not an environment; .*palaestra/Dataset-v0 .* source={file}"):
+        palaestra.envs.tags_of(str(file))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from palaestra.envs import find
 
 # Runs commands in a process that cannot import some packages; prints [exit code, standard output, standard error] each.
 _PROGRAM = """if True:
@@ -45,7 +48,7 @@ LACKING = {
     ("train", ARITHMETIC, "--out", "OUT/run"): "train",
     ("train", ARITHMETIC, "--model", "OUT/model"): "train",
     ("eval", ARITHMETIC, "--agent", "OUT"): "train",
-    ("eval", ARITHMETIC, "--agent", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--episodes", "1"): "judge",
+    ("eval", ARITHMETIC, "--agent", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--episodes", "1"): "chat",
     ("eval", ARITHMETIC, "--episodes", "1", "--replay", "OUT/replay"): "render",
     ("eval", "palaestra/MATH-v0", "--episodes", "1"): "math",
     ("eval", "palaestra/Shop-v0", "--episodes", "1"): "web",
@@ -64,6 +67,13 @@ LACKING = {
     ("bench", "web"): "web",
 }
 """Commands, with OUT for a folder of a run, that need a package that is absent."""
+LACKING_CARDS = {
+    "Shop": "A task on a web site needs the extra [web]: pip install 'palaestra[web]'.",
+    "WikiSearch": "Search in the made-up encyclopaedia needs the extra [web]: pip install 'palaestra[web]'.",
+    "StumpTracks": "palaestra/StumpTracks-v0 needs the extra [box2d]: pip install 'palaestra[box2d]'.",
+    "PythonTool": "The sandbox 'local' needs Linux and the program bwrap",
+}
+"""Environment -> beginning of what the gallery says in place of its examples."""
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +114,18 @@ def test_the_gallery_needs_no_torch():
     ((code, page, err),) = run_without(["torch", "transformers"], [["list", "envs", "sokoban", "--html"]])
     assert (code, err) == (0, "")
     assert "palaestra/Sokoban-v0" in page
+
+
+def test_the_gallery_has_a_card_for_each_environment_that_cannot_be_made(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    absent = [name for name in ALL if name not in ("jinja2", "PIL")]
+    ((code, page, err),) = run_without(absent, [["list", "envs", "--html"]])
+    assert (code, err) == (0, "")
+    cards = dict(re.findall(r'<article id="palaestra-([^"]+)-v\d">(.*?)</article>', page, flags=re.S))
+    for name, sentence in LACKING_CARDS.items():
+        assert f'<p class="lacks">{sentence}' in html.unescape(cards[name])
+        assert "<dt>Description</dt>" in cards[name]
+        assert 'class="example"' not in cards[name]
+    assert sum('class="lacks"' in card for card in cards.values()) == len(find(tags=["needs-bwrap"])) + sum(
+        len(find(tags=[f"needs-{extra}"])) for extra in ("box2d", "math", "reasoning-gym", "web")
+    )

@@ -81,6 +81,40 @@ class TestTables:
         assert json.loads(capsys.readouterr().out) == listed(capsys, "teachers")
 
 
+class TestTags:
+    def test_they_are_in_the_rows_and_narrow_them(self, capsys):
+        rows = listed(capsys, "--tag", "multi-turn", "--tag", "safety", "--tag", "dialogue")["envs"]
+        assert [row["id"] for row in rows] == ["palaestra/GameableFlattery-v0", "palaestra/GameableOpinion-v0"]
+        assert rows[0]["tags"] == "multi-turn, text, short-horizon, dialogue, reward-hacking, safety"
+
+    def test_all_are_listed_with_their_meaning(self, capsys):
+        rows = {row["name"]: row for row in listed(capsys, "tags")["tags"]}
+        assert rows["dialogue"]["facet"] == "purpose"
+        assert rows["dialogue"]["environments"] == "3"
+
+    @pytest.mark.parametrize(
+        ("argv", "sentence"),
+        [
+            (["envs", "--tag", "safty"], "unknown tag 'safty'; did you mean 'safety'?"),
+            (["envs", "--tag", "games", "--tag", "coding"], "no environment has all of the tags games, coding; leave"),
+            (
+                ["teachers", "--tag", "safety"],
+                "--tag safety is for environments, not for teachers; write",
+            ),
+            (["envs", "negotiation"], "no environment is for 'negotiation'; TextArena has games of negotiation"),
+            (["envs", "imag"], "no environment has 'imag' in its name, summary or tags; near are 'image'"),
+        ],
+    )
+    def test_what_fits_nothing_is_one_sentence(self, argv, sentence, capsys):
+        assert main(["list", *argv]) == 2
+        assert sentence in capsys.readouterr().err
+
+    def test_words_stand_for_tags_and_groups(self, capsys):
+        for words, tags in ((["long", "horizon"], ["long-horizon"]), (["physics"], ["control"])):
+            assert listed(capsys, "envs", *words) == listed(capsys, "envs", *(f"--tag={tag}" for tag in tags))
+        assert {row["group"] for row in listed(capsys, "envs", "games")["envs"]} == {"games"}
+
+
 class TestWords:
     def test_all_must_stand_in_the_name_or_the_summary_in_any_case(self, capsys):
         rows = listed(capsys, "teachers")["teachers"]

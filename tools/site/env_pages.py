@@ -13,9 +13,10 @@ from ...envs.axes import ChoiceAxis
 from ...envs.baselines import DIFFICULTIES
 from ...envs.measured import find_measured
 from ...envs.registration import ids
-from ...errors import MachineryError, MissingExtra
+from ...envs.tags import group_of, load_family, tags_of
 from ...rewards.measures import MEASURES
 from ...scripts.docstrings import summary
+from ...scripts.list_envs import tags
 from ...scripts.list_gallery import Example, entry
 from .markdown_text import code, docstring, fence, inline, join, table
 from .site_page import SiteContent, SitePage
@@ -51,25 +52,28 @@ def page_name(env_id: str) -> str:
 def _index() -> SiteContent:
     groups: dict[str, list[list[str]]] = {}
     for env_id in own_ids():
-        try:
-            family = type(gym.make(env_id, disable_env_checker=True).unwrapped)
-            group, text = family.__module__.split(".envs.")[-1].split(".")[0], summary(family)
-        except (MissingExtra, MachineryError) as error:
-            group, text = "not installed", str(error)
-        row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(text)]
-        groups.setdefault(group, []).append(row)
-    parts = [f"## {group}\n\n{table(('id', 'task'), rows)}" for group, rows in sorted(groups.items())]
+        family = load_family(env_id)
+        row = [f"[`{env_id}`]({page_name(env_id)}.md)", inline(summary(family)), ", ".join(tags_of(env_id))]
+        groups.setdefault(group_of(family), []).append(row)
+    parts = [f"## {group}\n\n{table(('id', 'task', 'tags'), rows)}" for group, rows in sorted(groups.items())]
     head = (
         "# Environments\n\nEvery id is a true `gymnasium.Env`. Make one with "
-        '`gymnasium.make("palaestra/Name-v0", difficulty=0.3)`, or play it: `palaestra play palaestra/Name-v0`.'
+        '`gymnasium.make("palaestra/Name-v0", difficulty=0.3)`, or play it: `palaestra play palaestra/Name-v0`. '
+        "Find one by tags and words: `palaestra list envs planning --tag multi-turn`, or in Python "
+        '`palaestra.envs.find("planning", tags=["multi-turn"])`.'
     )
-    return SiteContent(join(head, *parts))
+    rows = [[row["facet"], code(row["name"]), row["environments"], inline(row["summary"])] for row in tags()]
+    return SiteContent(join(head, *parts, "## Tags", table(("of", "tag", "environments", "meaning"), rows)))
+
+
+def _tags(env_id: str) -> str:
+    return ", ".join(map(code, tags_of(env_id)))
 
 
 def _page(env_id: str) -> SiteContent:
     found = entry(env_id)
     if not found.examples:
-        return SiteContent(join(f"# {env_id}", inline(found.title)))
+        return SiteContent(join(f"# {env_id}", inline(found.title), f"Tags: {_tags(env_id)}.", inline(found.lacks)))
     env: Any = gym.make(env_id, disable_env_checker=True)
     inner = env.unwrapped
     files: dict[str, bytes] = {}
@@ -90,6 +94,7 @@ def _page(env_id: str) -> SiteContent:
         inline(found.title),
         made,
         ways,
+        f"Tags: {_tags(env_id)}.",
         "## Axes of difficulty",
         _axes(inner),
         *(part for heading, text in found.sections for part in (f"## {heading}", docstring(text))),

@@ -24,8 +24,6 @@ from .witnesses import choose_focus, read_elsewhere
 
 # Minimum number of kept databases, contents drawn, and those of them drawn at a time.
 FEWEST, _CONTENTS, _AT_A_TIME = 2, 40, 8
-# Contents drawn for mistakes that often change nothing.
-_FURTHER = 20
 # Give up a change if the first contents leave more than this share of its near misses and more than this number.
 _HOPELESS, _HOPEFUL, _FIRST = 0.25, 6, 4
 
@@ -132,8 +130,7 @@ def find_change_witnesses(change: Change, schema: Schema, first: Rows, seed: int
                 alive = [other for other in alive if _normal_form(misses[other][1], schema) != normal]
                 if len(alive) > max(_HOPELESS * len(misses), _HOPEFUL):
                     return None
-            is_told = all(misses[other][0] == ORDER for other in alive) and (draw >= _FURTHER or not alive)
-            if len(kept) >= FEWEST and is_told:
+            if len(kept) >= FEWEST and not alive:
                 break
     survivors = tuple((misses[other][0], other) for other in alive if misses[other][0] != ORDER)
     return ChangeWitnesses(tuple(kept), tuple(kind for kind, _ in misses.values()), survivors)

@@ -267,3 +267,10 @@ def test_a_folder_comes_before_a_registered_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "smollm2-135m").mkdir()
     assert find_model("smollm2-135m") == "smollm2-135m"
+
+
+def test_a_file_of_questions_is_told_from_a_model(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text("")
+    with pytest.raises(InputError, match=rf"is a file, not a model; .*--env-option source={file}"):
+        find_model(file)
