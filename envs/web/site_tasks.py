@@ -4,16 +4,12 @@ admin panel, an encyclopaedia, and several of these sites in one browser.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..axes import Axis, ChoiceAxis, FloatAxis, IntAxis
 from ..param_space import ParamSpace
 from ..registration import register
 from .web_task import WebTaskEnv
-
-if TYPE_CHECKING:
-    from .tasks.template import WebTemplate
 
 _SHARED = """    Observation:
         Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
@@ -257,16 +253,6 @@ class AcrossTasks(SiteTasks):
         extent=IntAxis("sites", 2, 3),
         constraints=IntAxis("constraints", 1, 3),
     )
-
-    def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
-        from .tasks.across_clues import ClueTemplate
-
-        every = super().choose_templates(params)
-        return [one for one in every if isinstance(one, ClueTemplate) and len(one.sites) == params["sites"]]
-
-    def ranges_of_templates(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
-        counts = {len(one.sites) for one in templates}  # type: ignore[attr-defined]
-        return {**super().ranges_of_templates(templates), "sites": (min(counts), max(counts))}
 
 
 register("palaestra/Shop-v0", f"{__name__}:ShopTasks")

@@ -110,6 +110,10 @@ class ClueTemplate(WebTemplate):
     def sites(self) -> tuple[str, ...]:
         return (*self.clue_sites, self.final_action.site)
 
+    @property
+    def axes(self) -> dict[str, Any]:
+        return {**super().axes, "sites": len(self.sites)}
+
     def generate(self, size: int, seed: int) -> Content:
         return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))
 

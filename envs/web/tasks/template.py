@@ -90,6 +90,11 @@ class WebTemplate:
     pages: ClassVar[tuple[str, ...]] = ()
     objects: ClassVar[str] = ""
 
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Return axis -> the only value with which the template has tasks, for the axes of which it has not all."""
+        return {"intent": self.intent}
+
     def generate(self, size: int, seed: int) -> Content:
         """Return the contents of the site before `prepare`."""
         return generate(self.site, size, seed)
