@@ -9,7 +9,7 @@ import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.task_env import TaskEnv
-from palaestra.envs.web.browsers.commands import read_command
+from palaestra.envs.web.browsers.commands import read_command, write_text
 from palaestra.envs.web.tasks.template import Goal, TaskStart, judge
 from palaestra.errors import InputError
 
@@ -132,7 +132,9 @@ RIGHT = {
     ),
     ("text", "Ann Lee"): ("ann lee", "**Ann Lee**", '"Ann Lee"', "Ann Lee.", "The answer is Ann Lee."),
     ("text", "The answer is 42"): ("The answer is 42",),
+    ("text", "27 August 1770"): ("**27 August 1770**", "The answer is 27 August 1770.", "'27 august 1770'"),
     ("list", "Mug, Pan"): ("Pan, Mug", "pan and mug", '["Mug", "Pan"]', "**Mug, Pan**", "The answer is Mug and Pan."),
+    ("list", "Mug, Pan, Pot"): ("Mug, Pan, and Pot", "pot, mug and pan", "Pot; Pan; Mug", "- Mug\n- Pan\n- Pot"),
 }
 WRONG = {
     ("number", "1042"): (
@@ -142,10 +144,25 @@ WRONG = {
         "1042 thousand",
         "1042 tickets",
         "1042 dozen dollars",
+        "1042 1043",
+        "1042, 1043",
+        "The answer is not 1042.",
+        "maybe 1042",
+        "either 1042 or 1043",
+        "The answer is 1042. The answer is 1043.",
         "",
     ),
-    ("text", "Ann Lee"): ("not Ann Lee", "Ann Lee or Bob", "Ann", ""),
-    ("list", "Mug, Pan"): ("Mug", "Mug or Pan", "Mug, Pan, Pot", "not Mug, Pan"),
+    ("text", "Ann Lee"): (
+        "not Ann Lee",
+        "Ann Lee or Bob",
+        "Ann Lee, Bob",
+        "Ann",
+        "The answer is not Ann Lee.",
+        "Ann Lee?",
+        "",
+    ),
+    ("text", "27 August 1770"): ("27 August 1771", "27 August 1770 or 1771", "not 27 August 1770", "27 August"),
+    ("list", "Mug, Pan"): ("Mug", "Mug or Pan", "Mug, Pan, Pot", "not Mug, Pan", "Mug, and", "Mug, Pan or Pot"),
 }
 
 
@@ -154,4 +171,7 @@ def test_an_answer_is_read_as_a_reply_to_a_question_is(answers: dict[tuple[str, 
     for (kind, gold), spellings in answers.items():
         start = TaskStart("shop", b"", Goal(gold, kind), "", ())
         for spelling in spellings:
-            assert judge(start, {}, spelling)[0] is success, spelling
+            # An action holds its answer in quotation marks, with or without a layout of its own.
+            command = read_command(f"answer {write_text(spelling)}")
+            said = "" if isinstance(command, str) else command.text
+            assert judge(start, {}, said)[0] is success, spelling
