@@ -37,8 +37,11 @@ _HELP = (
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
 )
-# Actions without text, as `browsers.commands` writes them.
-_PLAIN = re.compile(r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back")
+# Actions with no or plain text, as `browsers.commands` writes them.
+_PLAIN = re.compile(
+    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back"
+    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+-]*"'
+)
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
@@ -335,9 +338,11 @@ class WebTaskEnv(Game):
         from .sites.site import connect, release
         from .tasks.template import judge, judged_rows, make_task_start
 
-        start, database = make_task_start(state.task), connect(state.database)
-        rows = judged_rows(self.site, database)
-        release(database)
+        start, rows = make_task_start(state.task), {}
+        if state.database is not start.database:
+            database = connect(state.database)
+            rows = judged_rows(self.site, database)
+            release(database)
         success, why = judge(start, rows, answer)
         progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=answer)

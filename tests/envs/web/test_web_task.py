@@ -44,12 +44,27 @@ def test_an_episode_is_truncated_by_the_plan_and_not_by_the_bound(env_id: str):
         assert turns == limit
 
 
-@pytest.mark.parametrize("action", ["click [12]", "press [3] Enter", "press [3] Space", "scroll down", "back"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        *("click [12]", "press [3] Enter", "press [3] Space", "scroll down", "back"),
+        *('fill [2] "lamp"', 'fill [2] "The answer is 12."', 'select [9] "Latest activity"', 'fill [2] ""'),
+    ],
+)
 def test_actions_that_are_read_at_once_have_no_other_reading(action: str):
     env = make(IDS[0])
     plain, *others = TaskEnv.read_action(env, action)[0]
     assert env.read_action(action) == ([plain], None) == ([action], None)
     assert all(isinstance(read_command(other), str) or read_command(other) == read_command(action) for other in others)
+
+
+def test_a_text_that_cannot_be_filled_in_is_no_action():
+    env = make(IDS[0])
+    env.reset(seed=0)
+    env.step("goto /search")
+    page = env.here().tab
+    assert env.step('fill [99] "back"')[4]["action_error"]
+    assert env.here().tab == page
 
 
 @pytest.mark.parametrize("env_id", IDS)
