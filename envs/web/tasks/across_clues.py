@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..sites.encyclopaedia_content import read_text
 from ..sites.forum import SUMMARISE_THREADS, THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
@@ -57,7 +58,8 @@ def _write_comment(database: Database, ticket: int, author: str, text: str) -> N
 
 
 def _write_sentence(database: Database, article: int, author: str, text: str) -> None:
-    database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
+    body = f"{read_text(database, article)} {text}"
+    database.execute("UPDATE articles SET body = ? WHERE id = ?", (body, article))
 
 
 CLUE_SITES: Mapping[str, ClueSite] = {
