@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import re
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from ..task_env import TaskEnv
 if TYPE_CHECKING:
     from ..tools.tool_function import ToolFunction
     from .browsers.browser import Browser, Tab
+    from .browsers.commands import Command
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask, WebTemplate
 
@@ -36,11 +36,6 @@ _HELP = (
     'Write one action a turn: click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, '
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
-)
-# Actions with no or plain text, as `browsers.commands` writes them.
-_PLAIN = re.compile(
-    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back"
-    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+-]*"'
 )
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
@@ -151,7 +146,7 @@ class WebTaskEnv(Game):
         else:
             from .tasks.template_choice import find_templates, narrowed_axes, nearest_values
 
-            name, family, given = type(self).__name__, type(self).param_space, kwargs.get("axes")
+            name, family, given = type(self).__name__, self.param_space, kwargs.get("axes")
             self._templates = find_templates(name, self.site, getattr(family["intent"], "choices", ()), templates)
             narrow = narrowed_axes(self._templates, family)
             if given is None or isinstance(given, Mapping):
@@ -159,9 +154,7 @@ class WebTaskEnv(Game):
             super().__init__(**kwargs)
             if not nearest_values({}, {}, self._templates, self.param_space):
                 axes = ", ".join(str(self.param_space[axis]) for axis in narrow)
-                raise InputError(
-                    f"none of the templates chosen for {name} fits {axes}; choose others, or leave out these axes."
-                )
+                raise InputError(f"none of the templates chosen for {name} fits {axes}; choose others, or other axes.")
         self._open: OpenSite | None = None
         # The last plan of the solver.
         self._solver_plan: SolverPlan | None = None
@@ -293,7 +286,9 @@ class WebTaskEnv(Game):
 
     def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
         """Return the readings as `TaskEnv.read_action` does, with a fast path for actions that have only one."""
-        if type(action) is str and self.answer_format in ("any", "last_line") and _PLAIN.fullmatch(action):
+        from .browsers.commands import PLAIN
+
+        if type(action) is str and self.answer_format in ("any", "last_line") and PLAIN.fullmatch(action):
             return [action], None
         return super().read_action(action, form)
 
@@ -307,8 +302,8 @@ class WebTaskEnv(Game):
         number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
-        if command.verb == "answer":
-            return self._judge(state, command.text)
+        if command.verb in ("answer", "infeasible"):
+            return self._judge(state, command)
         try:
             site, browser = self._resume(state)
             error = browser.perform(command)
@@ -334,7 +329,7 @@ class WebTaskEnv(Game):
         self._open = OpenSite(after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
-    def _judge(self, state: WebState, answer: str) -> Transition:
+    def _judge(self, state: WebState, command: Command) -> Transition:
         from .sites.site import connect, release
         from .tasks.template import judge, judged_rows, make_task_start
 
@@ -343,9 +338,11 @@ class WebTaskEnv(Game):
             database = connect(state.database)
             rows = judged_rows(self.site, database)
             release(database)
-        success, why = judge(start, rows, answer)
+        success, why = judge(start, rows, command.text)
+        if command.verb == "infeasible":
+            success, why = False, "The task can be done."
         progress = 1.0 if success else _progress(state, len(start.milestones))
-        over = replace(state, answer=answer)
+        over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
     # Solving.
