@@ -216,12 +216,11 @@ def differences(start: TaskStart, rows: JudgedRows) -> tuple[Rows, Rows]:
     """Return (rows removed since the start, rows added since the start), for the names in ``rows``."""
     removed, added = {}, {}
     for name, now in rows.items():
-        before = start.rows[name]
-        if now == before:
-            continue
         # Most rows are at the same place as before: only the others are counted.
+        before, number = start.rows[name], min(len(start.rows[name]), len(now))
         pairs = list(itertools.compress(zip(before, now), map(operator.ne, before, now)))
-        number = min(len(before), len(now))
+        if not pairs and len(before) == len(now):
+            continue
         gone = Counter([*(one for one, _ in pairs), *before[number:]])
         come = Counter([*(one for _, one in pairs), *now[number:]])
         for found, one, other in ((removed, gone, come), (added, come, gone)):
