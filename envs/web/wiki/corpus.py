@@ -116,11 +116,11 @@ class Corpus:
             thing.name if len(bearers[thing.name]) == 1 else f"{thing.name} ({thing.description})"
             for thing in world.things
         ]
-        by_alias: dict[str, list[int]] = {}
+        self._by_alias: dict[str, list[int]] = {}
         for number, thing in enumerate(world.things):
             for alias in thing.aliases:
-                by_alias.setdefault(alias, []).append(number)
-        shared = {name: several for name, several in {**by_alias, **bearers}.items() if len(several) > 1}
+                self._by_alias.setdefault(alias, []).append(number)
+        shared = {name: several for name, several in {**self._by_alias, **bearers}.items() if len(several) > 1}
         self._titles += shared
         self._listed = [
             [
@@ -139,16 +139,16 @@ class Corpus:
         self._draws = Dice(np.random.default_rng((seed, size, 1))).draws(self._starts[-1])
         self._shared = list(shared.items())
         self.articles = Articles(size + len(shared), self._write_article)
-        pages = [(alias, several[0]) for alias, several in by_alias.items() if len(several) == 1]
-        pages += [(title, number) for number, title in enumerate(self._titles)]
-        self._pages = {_normalise_own(name): number for name, number in pages}
-        self._words = [
-            frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
-            for thing in world.things
-        ]
 
     def title(self, number: int) -> str:
         return self._titles[number]
+
+    @cached_property
+    def _pages(self) -> dict[str, int]:
+        """Normal spelling of a title or redirect -> number of the article."""
+        pages = [(alias, several[0]) for alias, several in self._by_alias.items() if len(several) == 1]
+        pages += [(title, number) for number, title in enumerate(self._titles)]
+        return {normalise_title(name): number for name, number in pages}
 
     def find(self, title: str) -> int | None:
         """Return the number of the article with this title or redirect, ignoring case; None if there is no such
@@ -182,14 +182,18 @@ class Corpus:
 
     @cached_property
     def near(self) -> list[tuple[int, ...]]:
+        every = [
+            frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
+            for thing in self.world.things
+        ]
         by_word: dict[str, list[int]] = {}
-        for number, words in enumerate(self._words):
+        for number, words in enumerate(every):
             for word in words:
                 if word.lower() not in _COMMON_WORDS:
                     by_word.setdefault(word, []).append(number)
         return [
             tuple(sorted({other for word in words for other in by_word.get(word, ())} - {number}))
-            for number, words in enumerate(self._words)
+            for number, words in enumerate(every)
         ]
 
     def search(self, query: str) -> list[int]:
@@ -291,10 +295,6 @@ def normalise_title(title: str) -> str:
     """Return a title in a normal spelling: NFKC, case folded, single spaces, no link brackets."""
     title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
     return " ".join(title.split())
-
-
-# Cached for the corpus's own titles, which occur in many links.
-_normalise_own = lru_cache(maxsize=8_192)(normalise_title)
 
 
 @lru_cache(maxsize=128)
