@@ -4,16 +4,12 @@ admin panel, an encyclopaedia, and several of these sites in one browser.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..axes import Axis, ChoiceAxis, FloatAxis, IntAxis
 from ..param_space import ParamSpace
 from ..registration import register
 from .web_task import WebTaskEnv
-
-if TYPE_CHECKING:
-    from .tasks.template import WebTemplate
 
 _SHARED = """    Observation:
         Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
@@ -21,7 +17,12 @@ _SHARED = """    Observation:
 
     Actions:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
-        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``.
+        ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``. The
+        same as calls of BrowserGym's high-level actions, with these ids as bids: ``click('12')``,
+        ``fill('7', 'text')``, ``clear``, ``select_option``, ``check``, ``uncheck``, ``hover``, ``focus``, ``press``,
+        ``scroll(0, 200)``, ``goto``, ``go_back``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
+        ``report_infeasible('why')`` (which ends the episode without success). Calls that need tabs, files, a mouse or a
+        keyboard are refused.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the
@@ -257,16 +258,6 @@ class AcrossTasks(SiteTasks):
         extent=IntAxis("sites", 2, 3),
         constraints=IntAxis("constraints", 1, 3),
     )
-
-    def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
-        from .tasks.across_clues import ClueTemplate
-
-        every = super().choose_templates(params)
-        return [one for one in every if isinstance(one, ClueTemplate) and len(one.sites) == params["sites"]]
-
-    def ranges_of_templates(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
-        counts = {len(one.sites) for one in templates}  # type: ignore[attr-defined]
-        return {**super().ranges_of_templates(templates), "sites": (min(counts), max(counts))}
 
 
 register("palaestra/Shop-v0", f"{__name__}:ShopTasks")

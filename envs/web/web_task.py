@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import re
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...checks import check_choice, check_count
-from ...errors import InputError, MissingExtra, unknown_name
+from ...errors import InputError, MissingExtra
 from ..game import Game, Transition
 from ..splits import split_of
 from ..task_env import TaskEnv
@@ -26,6 +25,7 @@ from ..task_env import TaskEnv
 if TYPE_CHECKING:
     from ..tools.tool_function import ToolFunction
     from .browsers.browser import Browser, Tab
+    from .browsers.commands import Command
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask, WebTemplate
 
@@ -37,8 +37,6 @@ _HELP = (
     'back, goto /path. When all is done, write answer "text": the answer, or "done" where none is asked for. '
     "Change nothing else."
 )
-# Actions without text, as `browsers.commands` writes them.
-_PLAIN = re.compile(r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back")
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
@@ -103,8 +101,7 @@ class WebTaskEnv(Game):
         prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
             solutions.
         templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all. Unless given,
-            the axis "intent" is restricted to the intents of these templates, and the axis "sites" of `WebAcross-v0` to
-            their numbers of sites.
+            the axes are restricted to values with which these templates have tasks, such as their intents.
         **kwargs: arguments of `TaskEnv`.
 
     Raises:
@@ -143,13 +140,21 @@ class WebTaskEnv(Game):
             if kwargs.get("render_mode") == "rgb_array":
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
             self.metadata = {**self.metadata, "render_modes": ["ansi"]}
-        self._templates = None if templates is None else self._find_templates(templates)
-        if self._templates is not None:
-            given = kwargs.get("axes") or {}
-            kwargs["axes"] = {
-                k: v for k, v in self.ranges_of_templates(self._templates).items() if k not in kwargs
-            } | dict(given)
-        super().__init__(**kwargs)
+        self._templates: Sequence[WebTemplate] | None = None
+        if templates is None:
+            super().__init__(**kwargs)
+        else:
+            from .tasks.template_choice import find_templates, narrowed_axes, nearest_values
+
+            name, family, given = type(self).__name__, self.param_space, kwargs.get("axes")
+            self._templates = find_templates(name, self.site, getattr(family["intent"], "choices", ()), templates)
+            narrow = narrowed_axes(self._templates, family)
+            if given is None or isinstance(given, Mapping):
+                kwargs["axes"] = {**{k: v for k, v in narrow.items() if k not in kwargs}, **(given or {})}
+            super().__init__(**kwargs)
+            if not nearest_values({}, {}, self._templates, self.param_space):
+                axes = ", ".join(str(self.param_space[axis]) for axis in narrow)
+                raise InputError(f"none of the templates chosen for {name} fits {axes}; choose others, or other axes.")
         self._open: OpenSite | None = None
         # The last plan of the solver.
         self._solver_plan: SolverPlan | None = None
@@ -160,10 +165,11 @@ class WebTaskEnv(Game):
         from .browsers.browser import BrowserFailure
         from .sites.site import connect, release
         from .tasks.template import WebTask, make_task_start
+        from .tasks.template_choice import fitting_templates
 
-        size, choices = params[self.size_axis], self.choose_templates(params)
+        size, choices = params[self.size_axis], fitting_templates(self.site, params, self._templates)
         if not choices:
-            raise InputError(f"none of the templates chosen for {type(self).__name__} fits {params}; choose others.")
+            raise InputError(f"no template of {type(self).__name__} fits {params}; choose other parameters.")
         for _ in range(MOST_DRAWS):
             seed = int(rng.integers(SEEDS))
             template = choices[int(rng.integers(len(choices)))]
@@ -191,28 +197,15 @@ class WebTaskEnv(Game):
         self._open = OpenSite(state, site, browser)
         return state
 
-    def choose_templates(self, params: dict[str, Any]) -> Sequence[WebTemplate]:
-        """Return the templates to draw from: those of the intent in ``params``, restricted to the argument
-        ``templates`` of the environment."""
-        from .tasks.template import templates_of
+    def _choose_params(self, rng: np.random.Generator, options: dict[str, Any] | None) -> dict[str, Any]:
+        """Choose parameters with which one of the templates has tasks."""
+        params = super()._choose_params(rng, options)
+        if self._templates is None:
+            return params
+        from .tasks.template_choice import nearest_values
 
-        chosen, kept = templates_of(self.site, params["intent"]), self._templates
-        return chosen if kept is None else [template for template in chosen if template in kept]
-
-    def ranges_of_templates(self, templates: Sequence[WebTemplate]) -> dict[str, Any]:
-        """Return axis -> range of the axis for which there are tasks from these templates."""
-        return {"intent": sorted({template.intent for template in templates})}
-
-    def _find_templates(self, names: Sequence[str] | str) -> list[WebTemplate]:
-        from .tasks.template import templates_of
-
-        intents = type(self).param_space["intent"]
-        known = {one.name: one for intent in getattr(intents, "choices", ()) for one in templates_of(self.site, intent)}
-        wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-        for name in wanted or [""]:
-            if name not in known:
-                raise unknown_name(f"template of {type(self).__name__}:", str(name), known)
-        return [known[name] for name in wanted]
+        asked = (options or {}).get("params") or {}
+        return {**params, **nearest_values(params, asked, self._templates, self.param_space)}
 
     def _make(self, content: Content) -> tuple[WebSite, Browser]:
         """Return (site with this content, browser without cookies), reusing the open pair if there is one."""
@@ -293,7 +286,9 @@ class WebTaskEnv(Game):
 
     def read_action(self, action: Any, form: Any = None) -> tuple[list[str], str | None]:
         """Return the readings as `TaskEnv.read_action` does, with a fast path for actions that have only one."""
-        if type(action) is str and self.answer_format in ("any", "last_line") and _PLAIN.fullmatch(action):
+        from .browsers.commands import PLAIN
+
+        if type(action) is str and self.answer_format in ("any", "last_line") and PLAIN.fullmatch(action):
             return [action], None
         return super().read_action(action, form)
 
@@ -307,8 +302,8 @@ class WebTaskEnv(Game):
         number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
-        if command.verb == "answer":
-            return self._judge(state, command.text)
+        if command.verb in ("answer", "infeasible"):
+            return self._judge(state, command)
         try:
             site, browser = self._resume(state)
             error = browser.perform(command)
@@ -334,16 +329,20 @@ class WebTaskEnv(Game):
         self._open = OpenSite(after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
-    def _judge(self, state: WebState, answer: str) -> Transition:
+    def _judge(self, state: WebState, command: Command) -> Transition:
         from .sites.site import connect, release
         from .tasks.template import judge, judged_rows, make_task_start
 
-        start, database = make_task_start(state.task), connect(state.database)
-        rows = judged_rows(self.site, database)
-        release(database)
-        success, why = judge(start, rows, answer)
+        start, rows = make_task_start(state.task), {}
+        if state.database is not start.database:
+            database = connect(state.database)
+            rows = judged_rows(self.site, database)
+            release(database)
+        success, why = judge(start, rows, command.text)
+        if command.verb == "infeasible":
+            success, why = False, "The task can be done."
         progress = 1.0 if success else _progress(state, len(start.milestones))
-        over = replace(state, answer=answer)
+        over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
     # Solving.

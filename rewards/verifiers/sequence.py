@@ -25,7 +25,7 @@ _QUOTES = "\"'"
 _NAMED = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\[({])")
 # A comma after the last of several elements.
 _LAST_COMMA = re.compile(r"(?<=,)([^,\n]+),(?=\s*[\])}]?\s*\Z)")
-_JOINED = re.compile(r"\s+(?:and|&)\s+|^and\s+")
+_JOINED, _AND = re.compile(r"\s+(?:and|&)\s+"), re.compile(r"^(?:and|&)\s+")
 UNDECIDED = Verdict(0.0, False, valid=False, feedback="An element of the list could not be judged.")
 _OUT_OF_TIME = Verdict(0.0, False, valid=False, feedback="The list took too long to compare; it is not judged.")
 
@@ -79,9 +79,10 @@ def verify_list(
         given = split_elements(_LAST_COMMA.sub(r"\1", _NAMED.sub("", answer, count=1), count=1))
     except ListError as error:
         return rejected(str(error))
-    if 0 < len(given) < len(reference) and (joined := _JOINED.split(given[-1])):
-        # "1, 2 and 3", where the elements do not hold the word themselves.
-        given = [*given[:-1], *joined] if len(given) + len(joined) - 1 == len(reference) else given
+    if given and len(reference) > 1 and not any(_AND.match(one) for one in reference if isinstance(one, str)):
+        # "1, 2 and 3" or "1, 2, and 3", where the elements do not hold the word themselves.
+        joined = [*given[:-1], *_JOINED.split(_AND.sub("", given[-1], count=1))]
+        given = joined if len(joined) == len(reference) else given
     if len(given) > most or (len(given) != len(reference) and not partial):
         return Verdict(0.0, False, feedback="The list does not have the right number of elements.")
     if not reference:

@@ -18,6 +18,22 @@ class Dice:
         self._rng = rng
         self._left: list[float] = []
 
+    @classmethod
+    def with_draws(cls, draws: Sequence[float]) -> Dice:
+        """Return dice that give these draws of `draws`, in this order, and no others."""
+        dice = cls.__new__(cls)
+        dice._left = [*reversed(draws)]
+        return dice
+
+    def draws(self, number: int) -> list[float]:
+        """Return the next ``number`` draws, each from 0 to below 1, as the other methods would use them."""
+        while len(self._left) < number:
+            # The last of the numbers left is the first to be used.
+            self._left = [*self._rng.random(_AT_A_TIME).tolist(), *self._left]
+        taken = self._left[: -number - 1 : -1]
+        del self._left[len(self._left) - number :]
+        return taken
+
     def chance(self, probability: float) -> bool:
         """Return True with this probability."""
         return (self._left or self._draw()).pop() < probability

@@ -8,6 +8,7 @@ restores it; the state of the site is not part of a snapshot.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -148,6 +149,8 @@ class Browser:
                 return self._scroll(command.text)
             case "back":
                 return self._go_back()
+            case "wait":
+                return None
             case "goto":
                 if re.match(r"[/\\]{2}|[a-z][a-z0-9+.-]*:", command.text.strip(), re.IGNORECASE):
                     return "goto takes a path of this site, such as /, and no address elsewhere."
@@ -235,6 +238,15 @@ class Browser:
                 self.reset(control, controls_of(self.page, form))
         return None
 
+    def _tick(self, control: Control, _: str, ticked: bool) -> str | None:
+        if control.role not in ("checkbox", "radio"):
+            return f"Control [{control.number}] is a {control.role}, which cannot be checked; use click."
+        if value_of(control, self.edits) is ticked:
+            return None
+        if control.role == "radio" and not ticked:
+            return f"Control [{control.number}] is a radio button; check another one of its group."
+        return self._click(control, "")
+
     def _submit(self, form: Any, button: Control | None, key: Control | None) -> str | None:
         if form.get("target") not in (None, "", "_self"):
             return "The form opens a new window, which cannot be done here."
@@ -316,6 +328,11 @@ _ACTIONS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
     "fill": Browser._fill,
     "select": Browser._select,
     "press": Browser._press,
+    "check": functools.partial(Browser._tick, ticked=True),
+    "uncheck": functools.partial(Browser._tick, ticked=False),
+    # Nothing on a page without scripts depends on these.
+    "hover": lambda browser, control, text: None,
+    "focus": lambda browser, control, text: None,
 }
 # Paths that begin with this one are no pages, but style sheets and the like.
 ASSETS = "/static/"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...tools.tool_function import ToolFunction, find_function
+from .high_level_calls import BadCall, read_call
 
 FORMS = (
     'click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, back, goto /path, answer "text"'
@@ -48,10 +49,17 @@ FUNCTIONS = (
     ),
 )
 
+# Actions with no or plain text, in the spelling of `Command` or as calls; as replies they have no other reading.
+PLAIN = re.compile(
+    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back"
+    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+-]*"'
+    r"|[a-z_]+\((?:(?:'[\w .,:@/()+-]*'|-?[0-9]{1,6})(?:, (?!\))|(?=\))))*\)"
+)
 _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
 _CALL = re.compile(r"([a-z]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(
-    r"(click|fill|type|enter|input|select|choose|press|scroll|back|goto|go to|open|answer)\b(?:[ \t]+on\b)?\s*(.*)",
+    r"(click|fill|type|enter|input|select|choose|check|uncheck|hover|focus|press|scroll|back|goto|go to|open|wait"
+    r"|answer|infeasible)\b(?:[ \t]+on\b)?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ID = re.compile(
@@ -73,7 +81,7 @@ class Command:
     def __str__(self) -> str:
         """Return the action in its standard spelling."""
         place = f" [{self.number}]" if self.number else ""
-        if self.verb in ("fill", "select", "answer"):
+        if self.verb in ("fill", "select", "answer", "infeasible"):
             return f"{self.verb}{place} {write_text(self.text)}"
         return f"{self.verb}{place} {self.text}".rstrip()
 
@@ -98,6 +106,11 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
 def read_command(action: str) -> Command | str:
     """Return the command in an action, or an error message of one sentence if the action is malformed."""
     action = action.strip()
+    try:
+        if (call := read_call(action)) is not None:
+            return _check(Command(*call))
+    except BadCall as error:
+        return str(error)
     found = _WORD.fullmatch(action)
     if found is None and len(action) > 2 and _QUOTES.get(action[0]) == action[-1]:
         found = _WORD.fullmatch(action[1:-1].strip())
@@ -108,30 +121,23 @@ def read_command(action: str) -> Command | str:
         rest = call[2].strip()
     verb = _VERBS.get(verb, verb)
     match verb:
-        case "back":
-            return Command(verb) if not rest else "back takes nothing more."
+        case "back" | "wait":
+            return Command(verb) if not rest else f"{verb} takes nothing more."
         case "scroll":
             direction = rest.strip("\"'").lower()
             return Command(verb, 0, direction) if direction in ("up", "down") else "Write scroll down or scroll up."
-        case "goto" | "answer":
+        case "goto" | "answer" | "infeasible":
             text = _read_text(rest)
-            if not text.strip():
-                return "goto needs a path, such as goto /." if verb == "goto" else "answer needs a text."
             return text if isinstance(text, _ReadError) else _check(Command(verb, 0, text))
     place = _ID.fullmatch(rest)
     if place is None:
         return f"{verb} needs the id of a control, such as {verb} [3]."
     number, rest = int(place[1] or place[2]), place[3].strip()
-    if verb == "click":
-        return Command(verb, number) if not rest else "click takes an id and nothing more."
+    if verb in ("click", "check", "uncheck", "hover", "focus"):
+        return Command(verb, number) if not rest else f"{verb} takes an id and nothing more."
     text = _read_text(rest)
     if isinstance(text, _ReadError):
         return text
-    if verb == "press":
-        key = KEYS.get(text.strip().lower())
-        return Command(verb, number, key) if key else "The keys are Enter and Space."
-    if verb == "select" and not text:
-        return 'select needs the text of an option, such as select [3] "Large".'
     return _check(Command(verb, number, text))
 
 
@@ -153,9 +159,18 @@ def _read_text(text: str) -> str | _ReadError:
 
 
 def _check(command: Command) -> Command | str:
-    most = MOST_PATH if command.verb == "goto" else MOST_TEXT
-    if len(command.text) > most:
-        return f"The text has {len(command.text)} characters; at most {most} are taken."
-    if _CONTROL_CHARACTERS.search(command.text) or (command.verb == "goto" and "\n" in command.text):
+    """Return a command with its key in the standard spelling, or an error message if its text is invalid."""
+    verb, text = command.verb, command.text
+    if verb == "press":
+        key = KEYS.get(text.strip().lower())
+        return replace(command, text=key) if key else "The keys are Enter and Space."
+    if verb == "select" and not text:
+        return 'select needs the text of an option, such as select [3] "Large".'
+    if verb in ("goto", "answer", "infeasible") and not text.strip():
+        return "goto needs a path, such as goto /." if verb == "goto" else f"{verb} needs a text."
+    most = MOST_PATH if verb == "goto" else MOST_TEXT
+    if len(text) > most:
+        return f"The text has {len(text)} characters; at most {most} are taken."
+    if _CONTROL_CHARACTERS.search(text) or (verb == "goto" and "\n" in text):
         return "The text holds control characters."
     return command

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from werkzeug.exceptions import NotFound
 
 from ..wiki.corpus import LINK, make_corpus
-from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_value
+from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_text, read_value
 from .exchange import Response, WebRequest
 from .site import SITES, WebSite, paginate, read_form, read_number, route
 
@@ -129,7 +129,7 @@ class Encyclopaedia(WebSite):
         def write(found: re.Match[str]) -> str:
             return f'<a href="/article/{targets[unescape(found[1])]}">{found[1]}</a>'
 
-        return Markup(LINK.sub(write, str(escape(article["body"]))))
+        return Markup(LINK.sub(write, str(escape(read_text(self.database, article["id"])))))
 
     def _facts(self, article: int) -> list[sqlite3.Row]:
         return self.query("SELECT * FROM facts WHERE article = ? ORDER BY id", article)

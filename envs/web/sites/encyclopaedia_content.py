@@ -6,7 +6,7 @@ import sqlite3
 
 import numpy as np
 
-from ..wiki.corpus import make_corpus, strip_links
+from ..wiki.corpus import make_corpus
 from ..wiki.wiki_answers import read_date
 from ..wiki.wiki_relations import BY_KIND
 from ..wiki.world import Value, write_date
@@ -79,16 +79,26 @@ def read_value(kind: str, text: str) -> tuple[str, int, int] | None:
     return write_value(kind, int(digits))
 
 
+def read_text(database: sqlite3.Connection, article: int) -> str:
+    """Return the text of an article, with links in brackets. Texts that have not been changed are not in the
+    database."""
+    (text,) = database.execute("SELECT body FROM articles WHERE id = ?", (article,)).fetchone()
+    if text is None:
+        seed, size = database.execute("SELECT seed, size FROM source").fetchone()
+        text = make_corpus(seed, size).articles[article - 1].text
+    return text
+
+
 def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
     """Fill the tables with the articles of a world of ``size`` things, and with the visitor's watch list."""
     seed = int(rng.integers(2**31))
     corpus = make_corpus(seed, size)
     database.execute("INSERT INTO source VALUES (?, ?)", (seed, size))
     articles = [
-        (number, page.title, page.kind, strip_links(page.sentences[0].text, titles=True), page.text)
-        for number, page in enumerate(corpus.articles, start=1)
+        (number + 1, corpus.title(number), corpus.kind(number), corpus.introduction(number))
+        for number in range(len(corpus.articles))
     ]
-    database.executemany("INSERT INTO articles VALUES (?, ?, ?, ?, ?)", articles)
+    database.executemany("INSERT INTO articles (id, title, kind, about) VALUES (?, ?, ?, ?)", articles)
     facts, links = [], []
     for number, thing in enumerate(corpus.world.things):
         targets = dict.fromkeys(corpus.links[number], "")

@@ -115,7 +115,6 @@ class Forum(WebSite):
     @classmethod
     def fill(cls, database: sqlite3.Connection, size: int, rng: np.random.Generator) -> None:
         fill_forum(database, size, rng)
-        database.execute(SUMMARISE_THREADS)
 
     def surroundings(self) -> dict[str, Any]:
         return {"visitor": self.one("SELECT * FROM users WHERE id = ?", VISITOR)}

@@ -96,7 +96,7 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         if number % 3 == 0:
             members[-1] = VISITOR - 1
         ago = count * 3 + draw[6] % 200
-        threads.append((number, place + 1, title, members[0] + 1, _DAYS[ago], draw[7] % 11 == 0, False))
+        started = _DAYS[ago]
         for turn in range(count):
             detail = next(details)
             author = members[0] if turn == 0 else members[detail[0] % len(members)]
@@ -107,19 +107,25 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
             body = " ".join(filter(None, words))
             votes = detail[5] % 12 + detail[4] % (1 + habits[author][3] % 25)
             posts.append((number, turn + 1, author + 1, _DAYS[ago], body, votes))
-    sql = "INSERT INTO threads (id, board, title, author, day, locked, pinned) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    database.executemany(sql, threads)
-    sql = "INSERT INTO posts (thread, number, author, day, body, votes) VALUES (?, ?, ?, ?, ?, ?)"
-    database.executemany(sql, posts)
+        # Posts are in the order of their days.
+        threads.append((number, place + 1, title, members[0] + 1, started, draw[7] % 11 == 0, _DAYS[ago], count - 1))
+    pinned = set()
     for place in range(len(boards)):
         own = [thread[0] for thread in threads if thread[1] == place + 1]
         if len(own) > 2:
-            database.execute("UPDATE threads SET pinned = 1 WHERE id = ?", (own[draws[place][8] % len(own)],))
+            pinned.add(own[draws[place][8] % len(own)])
     others = [number for number, post in enumerate(posts, 1) if post[2] != VISITOR]
     chosen = rng.permutation(len(others))[: 3 + len(others) // 12].tolist()
     votes = [(others[place], -1 if place % 5 == 0 else 1) for place in chosen]
     database.executemany("INSERT INTO votes (post, value) VALUES (?, ?)", votes)
-    database.execute("UPDATE posts SET votes = votes + v.value FROM votes v WHERE v.post = posts.id")
+    for number, value in votes:
+        posts[number - 1] = (*posts[number - 1][:5], posts[number - 1][5] + value)
+    sql = "INSERT INTO posts (thread, number, author, day, body, votes) VALUES (?, ?, ?, ?, ?, ?)"
+    database.executemany(sql, posts)
+    firsts = [post[5] for post in posts if post[1] == 1]
+    sql = """INSERT INTO threads (id, board, title, author, day, locked, last, replies, pinned, votes)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    database.executemany(sql, [(*one, one[0] in pinned, first) for one, first in zip(threads, firsts, strict=True)])
     saved = rng.permutation(size)[:5].tolist()
     database.executemany(
         "INSERT INTO bookmarks (thread, note) VALUES (?, ?)",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..sites.encyclopaedia_content import read_text
 from ..sites.forum import SUMMARISE_THREADS, THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
@@ -57,7 +58,8 @@ def _write_comment(database: Database, ticket: int, author: str, text: str) -> N
 
 
 def _write_sentence(database: Database, article: int, author: str, text: str) -> None:
-    database.execute("UPDATE articles SET body = body || ' ' || ? WHERE id = ?", (text, article))
+    body = f"{read_text(database, article)} {text}"
+    database.execute("UPDATE articles SET body = ? WHERE id = ?", (body, article))
 
 
 CLUE_SITES: Mapping[str, ClueSite] = {
@@ -109,6 +111,10 @@ class ClueTemplate(WebTemplate):
     @property
     def sites(self) -> tuple[str, ...]:
         return (*self.clue_sites, self.final_action.site)
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        return {**super().axes, "sites": len(self.sites)}
 
     def generate(self, size: int, seed: int) -> Content:
         return tuple((site, generate(site, size, seed)) for site in sorted(self.sites))

@@ -9,6 +9,8 @@ script that finds controls by role and name, as a person would; it uses neither 
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -28,6 +30,7 @@ Database = sqlite3.Connection
 Params = Mapping[str, Any]
 Slots = Mapping[str, Any]
 Rows = Mapping[str, tuple[tuple[Any, ...], ...]]
+JudgedRows = Mapping[str, list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,11 @@ class WebTemplate:
     kind: ClassVar[str] = "text"
     pages: ClassVar[tuple[str, ...]] = ()
     objects: ClassVar[str] = ""
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Return axis -> the only value with which the template has tasks, for the axes of which it has not all."""
+        return {"intent": self.intent}
 
     def generate(self, size: int, seed: int) -> Content:
         """Return the contents of the site before `prepare`."""
@@ -167,7 +175,7 @@ class TaskStart:
     milestones: tuple[tuple[str, ...], ...]
 
     @functools.cached_property
-    def rows(self) -> Mapping[str, Counter[tuple[Any, ...]]]:
+    def rows(self) -> JudgedRows:
         """Judged rows of the database; see `judged_rows`."""
         database = connect(self.database)
         try:
@@ -193,27 +201,35 @@ def make_task_start(task: WebTask) -> TaskStart:
         release(database)
 
 
-def judged_rows(site: str, database: Any, names: Collection[str] | None = None) -> dict[str, Counter[tuple[Any, ...]]]:
-    """Return name -> counts of equal rows, for all names of `WebSite.judged`, or only for ``names`` if given."""
+def judged_rows(site: str, database: Any, names: Collection[str] | None = None) -> JudgedRows:
+    """Return name -> rows, for all names of `WebSite.judged`, or only for ``names`` if given."""
     found, queries = {}, SITES[site].queries(database)
     for name in queries if names is None else names:
         where, sql = queries[name]
         cursor = where.cursor()
         cursor.row_factory = None
-        found[name] = Counter(cursor.execute(sql))
+        found[name] = cursor.execute(sql).fetchall()
     return found
 
 
-def differences(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]]) -> tuple[Rows, Rows]:
+def differences(start: TaskStart, rows: JudgedRows) -> tuple[Rows, Rows]:
     """Return (rows removed since the start, rows added since the start), for the names in ``rows``."""
-    gone = {
-        name: tuple((start.rows[name] - some).elements()) for name, some in rows.items() if start.rows[name] != some
-    }
-    come = {name: tuple((rows[name] - start.rows[name]).elements()) for name in gone}
-    return {name: some for name, some in gone.items() if some}, {name: some for name, some in come.items() if some}
+    removed, added = {}, {}
+    for name, now in rows.items():
+        # Most rows are at the same place as before: only the others are counted.
+        before, number = start.rows[name], min(len(start.rows[name]), len(now))
+        pairs = list(itertools.compress(zip(before, now), map(operator.ne, before, now)))
+        if not pairs and len(before) == len(now):
+            continue
+        gone = Counter([*(one for one, _ in pairs), *before[number:]])
+        come = Counter([*(one for _, one in pairs), *now[number:]])
+        for found, one, other in ((removed, gone, come), (added, come, gone)):
+            if left := tuple((one - other).elements()):
+                found[name] = left
+    return removed, added
 
 
-def judge(start: TaskStart, rows: Mapping[str, Counter[tuple[Any, ...]]], answer: str) -> tuple[bool, str]:
+def judge(start: TaskStart, rows: JudgedRows, answer: str) -> tuple[bool, str]:
     """Return (True for a success, feedback in words), given the start of a task, and the `judged_rows` and the agent's
     answer at the end."""
     removed, added = differences(start, rows)

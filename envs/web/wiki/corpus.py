@@ -6,18 +6,20 @@ and size.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import overload
 
 import numpy as np
 
 from ....errors import MissingExtra
 from ...code.programs.dice import Dice
 from .listings import LISTED_AT
-from .wiki_relations import BY_KIND
+from .wiki_relations import BY_KIND, WikiRelation
 from .world import WikiWorld, name_of_value
 
 # Maximum characters of a part of an article; a longer sentence is a part by itself.
@@ -70,12 +72,37 @@ class Article:
         return list(dict.fromkeys(title for title, _ in LINK.findall(self.text)))
 
 
+class Articles(Sequence[Article]):
+    """Articles of a corpus, each written by ``write(number)`` when it is first read. In ``written``, None stands for an
+    article that has not been read."""
+
+    def __init__(self, number: int, write: Callable[[int], Article]):
+        self.written: list[Article | None] = [None] * number
+        self._write = write
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    @overload
+    def __getitem__(self, number: int) -> Article: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Article]: ...
+    def __getitem__(self, number: int | slice) -> Article | list[Article]:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        found = self.written[number]
+        if found is None:
+            found = self.written[number] = self._write(number if number >= 0 else number + len(self))
+        return found
+
+
 class Corpus:
     """Encyclopaedia of a world.
 
     Attributes:
         world: the facts of the world.
-        articles: all pages: article i describes thing i; disambiguation pages follow.
+        articles: all pages: article i describes thing i; disambiguation pages follow. A page is written when it
+            is first read.
         near: for each thing, the other things whose names share a word with its name; of people only last names count.
     """
 
@@ -89,24 +116,39 @@ class Corpus:
             thing.name if len(bearers[thing.name]) == 1 else f"{thing.name} ({thing.description})"
             for thing in world.things
         ]
-        by_alias: dict[str, list[int]] = {}
+        self._by_alias: dict[str, list[int]] = {}
         for number, thing in enumerate(world.things):
             for alias in thing.aliases:
-                by_alias.setdefault(alias, []).append(number)
-        shared = {name: several for name, several in {**by_alias, **bearers}.items() if len(several) > 1}
-        dice = Dice(np.random.default_rng((seed, size, 1)))
-        self.articles = [self._write_article(number, dice) for number in range(size)]
-        self.articles += [self._write_disambiguation(name, several) for name, several in shared.items()]
-        pages = [(alias, several[0]) for alias, several in by_alias.items() if len(several) == 1]
-        pages += [(article.title, number) for number, article in enumerate(self.articles)]
-        self._pages = {_normalise_own(name): number for name, number in pages}
-        self._words = [
-            frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
-            for thing in world.things
+                self._by_alias.setdefault(alias, []).append(number)
+        shared = {name: several for name, several in {**self._by_alias, **bearers}.items() if len(several) > 1}
+        self._titles += shared
+        self._listed = [
+            [
+                (listing, members)
+                for listing in LISTED_AT.get(thing.kind, ())
+                if (members := world.having.get((listing.relation, number)))
+            ]
+            for number, thing in enumerate(world.things)
         ]
+        self._stated = [
+            [relation for relation in BY_KIND[thing.kind] if relation.name in thing.facts] for thing in world.things
+        ]
+        # An article takes one draw for the order of its relations, and two for each sentence but the first.
+        sizes = [1 + 2 * len(stated) + 2 * len(listed) for stated, listed in zip(self._stated, self._listed)]
+        self._starts = [0, *itertools.accumulate(sizes)]
+        self._draws = Dice(np.random.default_rng((seed, size, 1))).draws(self._starts[-1])
+        self._shared = list(shared.items())
+        self.articles = Articles(size + len(shared), self._write_article)
 
     def title(self, number: int) -> str:
         return self._titles[number]
+
+    @cached_property
+    def _pages(self) -> dict[str, int]:
+        """Normal spelling of a title or redirect -> number of the article."""
+        pages = [(alias, several[0]) for alias, several in self._by_alias.items() if len(several) == 1]
+        pages += [(title, number) for number, title in enumerate(self._titles)]
+        return {normalise_title(name): number for name, number in pages}
 
     def find(self, title: str) -> int | None:
         """Return the number of the article with this title or redirect, ignoring case; None if there is no such
@@ -117,12 +159,17 @@ class Corpus:
         """Return redirect -> title of the article. Redirects are the aliases that only one thing has."""
         names = {alias for thing in self.world.things for alias in thing.aliases}
         found = {name: self.find(name) for name in sorted(names)}
-        return {name: self.articles[n].title for name, n in found.items() if n is not None and n < self.size}
+        return {name: self._titles[n] for name, n in found.items() if n is not None and n < self.size}
 
     @cached_property
     def links(self) -> list[tuple[int, ...]]:
-        """Numbers of the articles that each article links to."""
-        return [tuple([self._pages[_normalise_own(title)] for title in article.links]) for article in self.articles]
+        """Numbers of the articles that each article links to, in the order of its text."""
+        found: list[tuple[int, ...]] = []
+        for number, listed in enumerate(self._listed):
+            facts = self.world.things[number].facts
+            targets = [facts[relation.name] for relation in self._in_order(number) if relation.is_link]
+            found.append(tuple(dict.fromkeys(targets + [other for _, members in listed for other in members])))
+        return [*found, *(tuple(several) for _, several in self._shared)]
 
     @cached_property
     def linked_from(self) -> list[list[int]]:
@@ -135,14 +182,18 @@ class Corpus:
 
     @cached_property
     def near(self) -> list[tuple[int, ...]]:
+        every = [
+            frozenset(_WORD.findall(thing.name.rpartition(" ")[2] if thing.kind == "person" else thing.name))
+            for thing in self.world.things
+        ]
         by_word: dict[str, list[int]] = {}
-        for number, words in enumerate(self._words):
+        for number, words in enumerate(every):
             for word in words:
                 if word.lower() not in _COMMON_WORDS:
                     by_word.setdefault(word, []).append(number)
         return [
             tuple(sorted({other for word in words for other in by_word.get(word, ())} - {number}))
-            for number, words in enumerate(self._words)
+            for number, words in enumerate(every)
         ]
 
     def search(self, query: str) -> list[int]:
@@ -170,46 +221,64 @@ class Corpus:
         title, name = self._titles[number], self.world.things[number].name
         return f"[[{title}]]" if title == name else f"[[{title}|{name}]]"
 
-    def _write_article(self, number: int, dice: Dice) -> Article:
-        world = self.world
-        thing = world.things[number]
+    def _in_order(self, number: int) -> list[WikiRelation]:
+        """Return the relations that an article states, in its order: all things of a kind have the same cyclic order,
+        from a random start."""
+        stated = self._stated[number]
+        turn = int(self._draws[self._starts[number]] * len(stated))
+        return [*stated[turn:], *stated[:turn]]
+
+    def introduction(self, number: int) -> str:
+        """Return the first sentence of an article."""
+        if number >= self.size:
+            return f"{self._titles[number]} may be:"
+        thing = self.world.things[number]
         is_person = thing.kind == "person"
         verb = "was" if is_person and "died" in thing.facts else "is"
         article = "an" if thing.description[0] in "aeio" else "a"
         also = f", also called {thing.aliases[0]}," if thing.aliases and not is_person else ""
-        sentences = [Sentence(f"{thing.name}{also} {verb} {article} {thing.description}.")]
-        pronoun = "It" if not is_person else "She" if thing.female else "He"
+        return f"{thing.name}{also} {verb} {article} {thing.description}."
+
+    def kind(self, number: int) -> str:
+        """Return the kind of an article."""
+        return self.world.things[number].kind if number < self.size else "disambiguation"
+
+    def _write_article(self, number: int) -> Article:
+        sentences = [Sentence(self.introduction(number))]
+        if number >= self.size:
+            sentences += self._list_bearers(self._shared[number - self.size][1])
+            return Article(self._titles[number], self.kind(number), tuple(sentences))
+        thing = self.world.things[number]
+        pronoun = "It" if thing.kind != "person" else "She" if thing.female else "He"
+        dice = Dice.with_draws(self._draws[self._starts[number] + 1 : self._starts[number + 1]])
 
         def state(wordings: Sequence[str], value: str) -> str:
             subject = pronoun if dice.chance(0.6) else thing.name
             return dice.one(wordings).format(S=subject, s=thing.name, o=value)
 
-        stated = [relation for relation in BY_KIND[thing.kind] if relation.name in thing.facts]
-        # All things of a kind state their relations in the same cyclic order, from a random start.
-        turn = dice.below(len(stated))
-        for relation in (*stated[turn:], *stated[:turn]):
+        for relation in self._in_order(number):
             value = thing.facts[relation.name]
             value = self._link(value) if relation.is_link else name_of_value(self.world, relation.name, value)
             sentences.append(Sentence(state(relation.sentences, value), relation.name))
-        for listing in LISTED_AT.get(thing.kind, ()):
-            if members := world.having.get((listing.relation, number)):
-                *first, last = map(self._link, members)
-                wordings = listing.sentences
-                if not first:
-                    wordings = [f"T{listing.only[1:].format('{s}')} is {{o}}."]
-                value = f"{', '.join(first)} and {last}" if first else last
-                sentences.append(Sentence(state(wordings, value), listing.relation, listed=True))
+        for listing, members in self._listed[number]:
+            *first, last = map(self._link, members)
+            wordings = listing.sentences
+            if not first:
+                wordings = [f"T{listing.only[1:].format('{s}')} is {{o}}."]
+            value = f"{', '.join(first)} and {last}" if first else last
+            sentences.append(Sentence(state(wordings, value), listing.relation, listed=True))
         return Article(self._titles[number], thing.kind, tuple(sentences))
 
-    def _write_disambiguation(self, name: str, several: Sequence[int]) -> Article:
-        sentences = [Sentence(f"{name} may be:")]
+    def _list_bearers(self, several: Sequence[int]) -> list[Sentence]:
+        """Return the sentences of a disambiguation page after the first."""
+        sentences = []
         for number in several:
             thing = self.world.things[number]
             title = self._titles[number]
             told = f", {thing.description}" if title == thing.name else ""
             born = f", born {thing.facts['born'][0]}" if thing.kind == "person" else ""
             sentences.append(Sentence(f"[[{title}]]{told}{born};"))
-        return Article(name, "disambiguation", tuple(sentences))
+        return sentences
 
 
 def strip_links(text: str, titles: bool = False) -> str:
@@ -226,10 +295,6 @@ def normalise_title(title: str) -> str:
     """Return a title in a normal spelling: NFKC, case folded, single spaces, no link brackets."""
     title = unicodedata.normalize("NFKC", title).strip(" \t\r\n\"'`*[]").casefold().replace("_", " ")
     return " ".join(title.split())
-
-
-# Cached for the corpus's own titles, which occur in many links.
-_normalise_own = lru_cache(maxsize=8_192)(normalise_title)
 
 
 @lru_cache(maxsize=128)

@@ -5,7 +5,7 @@ An entry of `RELATIONS` is a relation from things of one kind to a value: anothe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class WikiRelation:
         more: the question which of {a} and {b} has the larger (for times, the earlier) value; "" if the value is a
             thing.
         event: noun phrase for the event at this time: "the birth of {}"; "" if the value is no time.
+        is_link: True if the value is a thing.
     """
 
     name: str
@@ -32,10 +33,10 @@ class WikiRelation:
     sentences: tuple[str, ...]
     more: str = ""
     event: str = ""
+    is_link: bool = field(init=False, repr=False, compare=False)
 
-    @property
-    def is_link(self) -> bool:
-        return self.value not in ("year", "date", "number")
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_link", self.value not in ("year", "date", "number"))
 
 
 def _rows(kind: str, *rows: tuple[str, ...]) -> dict[str, WikiRelation]:

@@ -161,11 +161,18 @@ class WikiWorld:
     def _make_people(self, count: int) -> None:
         dice, names, things = self._dice, self._names, self.things
         years = sorted(dice.between(1700, 1965) for _ in range(count))
-        occupations = list(_OCCUPATIONS)
+        occupations, first = list(_OCCUPATIONS), len(things)
+        cities, universities = self.of_kind("city"), self.of_kind("university")
+        # Of each person so far: thing, and the dates of birth and death; see `date_of_death`.
+        people: list[tuple[Thing, tuple[int, int, int], tuple[int, int, int]]] = []
         for place, year in enumerate(years):
             born = self._draw_date(year)
             female = dice.chance(0.5)
-            fathers = [p for p in self.of_kind("person")[-40:] if not things[p].female and self._could_raise(p, born)]
+            fathers = [
+                person
+                for person, (thing, birth, death) in enumerate(people[-40:], first + max(0, place - 40))
+                if not thing.female and 20 <= year - birth[0] <= 50 and death > born
+            ]
             father = dice.one(fathers) if fathers and dice.chance(0.5) else None
             surname = names.surname() if father is None else things[father].name.rpartition(" ")[2]
             name = f"{names.given_name(female)} {surname}"
@@ -174,8 +181,7 @@ class WikiWorld:
                 if dice.chance(0.1):
                     name = f"{names.given_name(female)} {name}"
             names.taken.add(name)
-            birthplace = dice.one(self.of_kind("city"))
-            person = self._add("person", name, born=born, birthplace=birthplace)
+            person = self._add("person", name, born=born, birthplace=dice.one(cities))
             thing, facts = things[person], things[person].facts
             thing.female, thing.occupation = female, occupations[place % len(occupations)]
             end = year + dice.between(40, 88)
@@ -184,34 +190,35 @@ class WikiWorld:
             if father is not None:
                 facts["father"] = father
             if dice.chance(0.7):
-                facts["studied"] = dice.one(self.of_kind("university"))
-            others = self.of_kind("person")[-30:-1]
+                facts["studied"] = dice.one(universities)
+            others = list(enumerate(people[-29:], first + max(0, place - 29)))
+            people.append((thing, born, self.date_of_death(person)))
             teachers = [
-                p for p in others if 12 <= year - self._fact(p, "born")[0] <= 45 and self.year_of_death(p) >= year + 18
+                other for other, (_, birth, death) in others if 12 <= year - birth[0] <= 45 and death[0] >= year + 18
             ]
             if teachers and dice.chance(0.6):
                 facts["teacher"] = dice.one(teachers)
             matches = [
-                p
-                for p in others
-                if things[p].female != female
-                and "spouse" not in things[p].facts
-                and year - self._fact(p, "born")[0] <= 15
-                and self.year_of_death(p) >= year + 20
-                and p != father
-                and (father is None or things[p].facts.get("father") != father)
+                other
+                for other, (mate, birth, death) in others
+                if mate.female != female
+                and year - birth[0] <= 15
+                and death[0] >= year + 20
+                and "spouse" not in mate.facts
+                and other != father
+                and (father is None or mate.facts.get("father") != father)
             ]
             if matches and dice.chance(0.5):
                 facts["spouse"] = dice.one(matches)
                 things[facts["spouse"]].facts["spouse"] = person
 
+    def date_of_death(self, person: int) -> tuple[int, int, int]:
+        """Return the date on which a person died; for the living, the first day of `NOW`."""
+        return self.things[person].facts.get("died", (NOW, 1, 1))
+
     def year_of_death(self, person: int) -> int:
         """Return the year in which a person died; `NOW` for the living."""
-        return self.things[person].facts.get("died", (NOW, 1, 1))[0]
-
-    def _could_raise(self, person: int, born: tuple[int, int, int]) -> bool:
-        age = born[0] - self._fact(person, "born")[0]
-        return 20 <= age <= 50 and self.things[person].facts.get("died", (NOW, 1, 1)) > born
+        return self.date_of_death(person)[0]
 
     def _draw_date(self, year: int) -> tuple[int, int, int]:
         month = self._dice.between(1, 12)

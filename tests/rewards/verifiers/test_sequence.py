@@ -48,6 +48,22 @@ def test_order_counts_unless_it_is_said_not_to():
     assert verify("list", "1, 2, 3", [3, 1, 2], element="integer", ordered=False).success
 
 
+@pytest.mark.parametrize(
+    "text", ["a, b and c", "a, b, and c", "a, b, & c", "a; b; and c", "[a, b, and c]", "a\nb\nand c"]
+)
+def test_and_before_the_last_element_is_no_part_of_it(text: str):
+    assert verify("list", text, ["a", "b", "c"]).success
+    assert not verify("list", text, ["a", "b", "d"]).success
+    assert not verify("list", text, ["a", "b"]).success
+
+
+def test_and_is_part_of_elements_that_hold_it():
+    assert verify("list", "sand, salt and pepper", ["sand", "salt and pepper"]).success
+    assert verify("list", "a, and b", ["a", "and b"]).success
+    assert not verify("list", "a, and b", ["a", "and c"]).success
+    assert not verify("list", "and b", ["b"]).success
+
+
 def test_duplicates_count():
     for ordered in (True, False):
         assert verify("list", "1, 1, 2", [1, 1, 2], element="integer", ordered=ordered).success

@@ -127,5 +127,21 @@ def test_near_things_share_a_word_of_their_names():
 
 
 def test_the_same_seed_makes_the_same_articles():
-    assert Corpus(5, 40).articles == Corpus(5, 40).articles
+    assert [*Corpus(5, 40).articles] == [*Corpus(5, 40).articles]
     assert make_corpus(5, 40) is make_corpus(5, 40)
+
+
+def test_a_page_is_the_same_whenever_it_is_first_read():
+    forwards, backwards = Corpus(7, 40), Corpus(7, 40)
+    pages = [*reversed([backwards.articles[number] for number in reversed(range(len(backwards.articles)))])]
+    assert pages == [*forwards.articles]
+    assert forwards.articles[-1] == pages[-1]
+    for number, page in enumerate(pages):
+        assert (backwards.kind(number), backwards.introduction(number)) == (page.kind, page.sentences[0].text)
+
+
+def test_pages_that_nobody_reads_are_not_written():
+    corpus = Corpus(8, 40)
+    assert corpus.links
+    assert corpus.articles[3].title == corpus.title(3)
+    assert [number for number, page in enumerate(corpus.articles.written) if page is not None] == [3]
