@@ -192,7 +192,7 @@ def test_arguments_out_of_range_are_refused(options, sentence):
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"palaestra\[judge\]"):
+    with pytest.raises(MissingExtra, match=r"palaestra\[chat\]"):
         ChatClient(Connection("m"))
 
 

@@ -409,5 +409,5 @@ def test_arguments_out_of_range_are_refused(wrong: dict[str, Any]):
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"palaestra\[judge\]"):
+    with pytest.raises(MissingExtra, match=r"palaestra\[chat\]"):
         EndpointJudge("m", base_url="http://127.0.0.1:9/v1").score("long", "p", ["a"])
