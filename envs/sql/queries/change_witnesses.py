@@ -118,7 +118,7 @@ def find_change_witnesses(change: Change, schema: Schema, first: Rows, seed: int
             expected = runner.states(statements, tables)
             if expected is None or (draw == 0 and expected == runner.states((), tables)):
                 return None
-            told = {other for other in alive if tells(other) and tells(read_elsewhere(other))}
+            told = {other for other in alive if tells(other) and tells(read_elsewhere(other, right))}
             alive = [other for other in alive if other not in told]
             if told or len(kept) < FEWEST:
                 image = Database(image=runner.connection.serialize())

@@ -63,6 +63,7 @@ _OFTEN, _AT_BOUND = 3.0, 2
 _ELSEWHERE = (
     (re.compile(r"ROUND\((AVG\([^()]*\))\)"), r"ROUND(\1 - 1e-6)"),
     (re.compile(r"LIKE '%(\w)%'"), r"GLOB '*\1*'"),
+    (re.compile(r"([\w.]+) LIKE '(\w)%'"), r"\1 GLOB '\2*'"),
 )
 # Distances of values near a mean, in whole numbers or halves.
 _NEAR = (0, 0, 0, 0, -1, 1, -2, 2)
@@ -127,7 +128,7 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     # A near miss that leaves ties is distinguished where rows are tied, whatever order they have by accident.
     opened = {other: break_ties(other) for other, (_, miss) in misses.items() if leaves_ties(miss, query)}
     # A near miss must also be distinguished as other engines read it.
-    elsewhere = {other: read for other in misses if (read := read_elsewhere(other)) != other}
+    elsewhere = {other: read for other in misses if (read := read_elsewhere(other, text)) != other}
     alive = list(misses)
     kept: list[_Kept] = []
     # True if the first result is right on all databases.
@@ -225,10 +226,11 @@ def find_witnesses(query: Query, schema: Schema, first: Rows, connection: sqlite
     return Witnesses(expected, kinds, survivors, proven, constant, tied)
 
 
-def read_elsewhere(text: str) -> str:
-    """Rewrite a near miss so that SQLite does what other engines do with the original."""
+def read_elsewhere(text: str, right: str) -> str:
+    """Rewrite a near miss so that SQLite does what other engines do with the original. What the ``right`` query has,
+    too, is the same in all engines."""
     for pattern, form in _ELSEWHERE:
-        text = pattern.sub(form, text)
+        text = pattern.sub(lambda found, form=form: found[0] if found[0] in right else found.expand(form), text)
     return text
 
 

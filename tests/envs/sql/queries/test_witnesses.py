@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from palaestra.envs.sql.databases.contents import draw_rows, make_database
+from palaestra.envs.sql.databases.relations import read_domain
 from palaestra.envs.sql.queries.near_misses import near_misses
 from palaestra.envs.sql.queries.query_tree import (
     AggregateOf,
@@ -168,6 +169,20 @@ def test_a_pattern_is_told_where_capitals_differ_from_small_letters():
         witnesses = seek_witnesses(query, seed)
         for wrong in ("LIKE '%R%'", "GLOB '*R*'"):
             text = query.sql().replace("LIKE 'R%'", wrong)
+            assert not compare_results(text, witnesses.expected, ordered=False).success
+
+
+def test_a_pattern_on_another_column_is_told_as_engines_read_it_that_heed_capitals():
+    # No category begins with a capital letter, so that DuckDB and PostgreSQL find none.
+    schema = read_domain("x", ("a | a | as", "    name name place | name", "    kind pick reef, rock, sand | kind"))
+    name, kind = ColumnName("a", "name"), ColumnName("a", "kind")
+    query = SelectQuery((kind,), "a", where=(StartsWith(name, "R"),))
+    for seed in range(6):
+        rows = draw_rows(schema, seed)
+        with contextlib.closing(make_database(schema, rows)) as connection:
+            witnesses = find_witnesses(query, schema, rows, connection, seed)
+        for wrong in ("kind LIKE 'R%'", "kind GLOB 'R*'"):
+            text = query.sql().replace("name LIKE 'R%'", wrong)
             assert not compare_results(text, witnesses.expected, ordered=False).success
 
 
