@@ -240,7 +240,8 @@ def _query_changes(query: SelectQuery, schema: Schema, outermost: bool) -> Itera
     for view in schema.views:
         if view.table == query.table:
             yield "view", replace(query, view="" if query.view else view.name)
-    if not query.group and not isinstance(query.columns[0], AggregateOf):
+    # Of one row, the first, engines may give another duplicate or the same.
+    if not query.group and not isinstance(query.columns[0], AggregateOf) and query.limit != 1:
         yield "distinct", replace(query, distinct=not query.distinct)
     if len(query.columns) > 1:
         yield "column", replace(query, columns=(query.columns[1], query.columns[0], *query.columns[2:]))
