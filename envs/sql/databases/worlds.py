@@ -142,7 +142,7 @@ def draw_worlds(schema: Schema, rng: np.random.Generator, focuses: Sequence[Focu
             parents = size if field.kind == "self" else 0
             if field.kind == "parent":
                 parents = sizes.get(field.values[0]) or len(others[field.values[0]])
-            wanted = tuple([value for few, often in cases for value in few or often or ()])
+            wanted = tuple([value for few, some in cases for value in few or some or ()])
             usual, values, numbers, chosen = _list_values(field, wanted, parents)
             listed.append((values, numbers))
             draw, found = own[place], codes[place]

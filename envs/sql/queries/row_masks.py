@@ -144,11 +144,7 @@ class RowMasks:
             rows = np.where(parents < 0, sizes[base], parents)
             places = {
                 base: np.concatenate([rows, np.broadcast_to(own, alone.shape)], axis=1) + starts[base],
-                child: np.concatenate(
-                    [np.broadcast_to(np.arange(sizes[child]), parents.shape), np.full(alone.shape, sizes[child])],
-                    axis=1,
-                )
-                + starts[child],
+                child: np.minimum(np.arange(sizes[child] + sizes[base]), sizes[child]) + starts[child],
             }
             valid = np.concatenate([parents >= 0, alone], axis=1)
         for join in query.joins:

@@ -1,4 +1,4 @@
-"""What several environments lack is one error, before the first episode, with the command that installs all of it."""
+"""All that several environments lack is one error, before the first episode, with the command that installs all of it."""
 
 from __future__ import annotations
 
