@@ -93,7 +93,7 @@ KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Im
 
 @functools.cache
 def nodes(path: Path) -> list[Any]:
-    """List the nodes of a file that are of `KINDS`, the module first. None of them may be changed."""
+    """List the nodes of a file that are of `KINDS`, the module first. Do not change them."""
     return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, KINDS)]
 
 

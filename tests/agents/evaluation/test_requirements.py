@@ -1,4 +1,4 @@
-"""All that several environments lack is one error, before the first episode, with the command that installs all of it."""
+"""All that several environments lack is one error, before the first episode, with the command that installs it."""
 
 from __future__ import annotations
 
