@@ -24,8 +24,7 @@ from .playing import (
     only_questions,
     only_text,
     play,
-    plays_slowly,
-    simulates,
+    seeds,
     steps,
 )
 
@@ -33,15 +32,14 @@ from .playing import (
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
     env = make(env_id, split=split)
-    slow = plays_slowly(env_id)
     for difficulty, stated in zip(GRID, facts(env_id).solver_rates):
         if stated < 1.0:
             continue
         played = set()
-        for seed in range(4 if split == "test" or simulates(env_id) else 15 if slow else 50):
+        for seed in range(4) if split == "test" else seeds(env_id, 30, slow=10, simulated=4):
             _, info = env.reset(seed=seed, options={"difficulty": difficulty})
-            # Data sets have few tasks, and one that runs programs takes as long as fifty others: play each once.
-            if slow and info["task_id"] in played:
+            # Data sets have few tasks: play each once.
+            if info["task_id"] in played:
                 continue
             played.add(info["task_id"])
             last = last_step(env)
@@ -87,8 +85,8 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
         policies = [lambda c=c: c for c in constants]
     inner: Any = env.unwrapped
     rewards = [0.0] * len(policies)
-    seeds = 10 if simulates(env_id) else 30 if plays_slowly(env_id) else 60
-    for seed in range(seeds):
+    played = seeds(env_id, 40, slow=15, simulated=6)
+    for seed in played:
         # Making a task takes longer than judging an answer, so all policies play from one snapshot.
         prompt, _ = env.reset(seed=seed)
         start = inner.get_state()
@@ -102,7 +100,7 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
                     before, state = state, inner.here()
                     if is_value(state) and state == before:
                         break
-            rewards[index] += max(0.0, total) / seeds
+            rewards[index] += max(0.0, total) / len(played)
     for policy, reward in zip(policies, rewards):
         assert reward <= max(0.02, chance), policy()
     if chance > 0.02:
@@ -112,7 +110,7 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
 def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
     baselines = facts(env_id).baselines
     assert set(baselines) <= set(PLAYERS)
-    episodes = 2 if simulates(env_id) else 8 if plays_slowly(env_id) else 40
+    episodes = len(seeds(env_id, 40, slow=8, simulated=2))
     for place, difficulty in enumerate(DIFFICULTIES):
         for player, rate in success_rates(env_id, difficulty, episodes).items():
             stated = baselines[player][place] if player in baselines else 0.02
@@ -151,7 +149,7 @@ def test_harder_tasks_take_a_solver_more_work(env_id: str):
 
     def effort(difficulty: float) -> float:
         total = 0.0
-        for seed in range(24):
+        for seed in seeds(env_id, 24, slow=12, simulated=12):
             observation, _ = env.reset(seed=seed, options={"difficulty": difficulty})
             inner: Any = env.unwrapped
             cost = inner.solver_cost(inner.here())
@@ -220,8 +218,8 @@ def test_no_content_is_in_both_splits(env_id: str):
 
     envs = {split: make(env_id, split=split, difficulty=0.0) for split in ("train", "test", "all")}
     # A test task takes five draws, so there are fewer of them.
-    train = set().union(*[content("train", seed) for seed in range(150)])
-    test = set().union(*[content("test", seed) for seed in range(50)])
+    train = set().union(*[content("train", seed) for seed in seeds(env_id, 150, slow=60, simulated=60)])
+    test = set().union(*[content("test", seed) for seed in seeds(env_id, 50, slow=20, simulated=20)])
     assert train
     assert test
     assert not train & test
