@@ -81,8 +81,8 @@ class Leduc(HiddenGame):
             "gets a card that the other does not see. In a round of betting the players move in turn, the first one "
             "first: check, raise, call (match the other's points) or fold (give up the pot); a round ends when both "
             f"have checked or one has called, and has at most {MOST_RAISES} raises. A raise adds {STAKES[0]} "
-            f"points in the first round and {STAKES[1]} in the second. Between the rounds a card is laid open. At the end, a pair "
-            "with the open card wins the pot, or else the higher rank."
+            f"points in the first round and {STAKES[1]} in the second. Between the rounds a card is laid open. At the "
+            "end, a pair with the open card wins the pot, or else the higher rank."
         )
 
     def observe(self, position: TablePosition, seat: int) -> str:

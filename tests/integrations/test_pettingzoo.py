@@ -43,7 +43,7 @@ def test_a_seat_is_the_one_of_the_gymnasium_environment():
         both._call_next()
         for move in end.history:
             observation, *_ = both.last()
-            assert move in observation.rsplit("Your move: ")[1]
+            assert move in str(observation).rsplit("Your move: ")[1]
             both.step(move)
         points = both.rewards[both.possible_agents[env.here().seat]]
         assert both.rewards == dict(zip(both.possible_agents, env.table.returns(end)))
