@@ -94,6 +94,7 @@ STATED: Mapping[str, str] = {
     "math": "math",
     "memory": "memory",
     "mixture": "curriculum",
+    "players": "games multi-agent planning",
     "puzzles": "puzzles",
     "sql": "coding databases",
     "walkers": "control continuous needs-box2d",
@@ -132,6 +133,9 @@ STATED: Mapping[str, str] = {
     "HintPrefix": "robustness math",
     "HumanEval": "published-data",
     "Jigsaw": "spatial",
+    "KuhnPoker": "partially-observable",
+    "LeducPoker": "partially-observable",
+    "LiarsDice": "partially-observable",
     "KeyCorridor": "exploration planning long-horizon",
     "KnightsKnaves": "logic",
     "LavaGap": "safety long-horizon",
@@ -235,7 +239,7 @@ SYNONYMS: Mapping[str, str] = {
 ABSENT: Mapping[str, str] = {
     "calibration": "confidence is judged by rewards: palaestra list rewards confidence",
     "negotiation": "TextArena has games of negotiation: palaestra/TextArena-v0, with the extra [textarena]",
-    "self-play": "opponents are scripted here; TextArena's games have several players (palaestra/TextArena-v0)",
+    "self-play": "opponents are scripted here; palaestra.integrations.pettingzoo has both seats of games",
 }
 """Word of a search for which nothing is registered -> the nearest thing that there is."""
 

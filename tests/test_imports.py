@@ -83,6 +83,7 @@ OUTSIDE = {
         *(
             "uvicorn",
             "palaestra",
+            "pettingzoo",
             "ray",
             "textarena",
             "transformers",

@@ -1,0 +1,174 @@
+"""Exact best responses and near equilibria of `HiddenGame`: the public moves are walked as a tree, and at each node all
+deals are computed at once, as vectors over deals."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .table_game import Frozen, HiddenGame, Moves, TablePosition
+
+Known = tuple[Moves, int]
+"""Key of an information set: (public history, number of the private knowledge); see `HiddenGame.known`."""
+Strategy = Mapping[Known, Mapping[str, float]]
+"""Information set -> probability of each move."""
+Choice = Callable[[TablePosition], Mapping[str, float]]
+"""Policy: probabilities of the moves in a position, by what the seat to move knows of it."""
+
+
+@dataclass
+class BestResponse:
+    """A best response of a seat.
+
+    Attributes:
+        value: expected payoff of the seat, in points.
+        values: information set that can be reached -> value of each move, when the seat plays on as well as possible.
+    """
+
+    value: float = 0.0
+    values: dict[Known, dict[str, float]] = field(default_factory=dict)
+
+
+def best_response(game: HiddenGame, params: Frozen, seat: int, opponent: Choice) -> BestResponse:
+    """Return the best response of a seat to a known policy of the other one (expectimax over information sets)."""
+    given = dict(params)
+    deals, weights = game.deals(given)
+    sign = 1.0 if seat == 0 else -1.0
+    response = BestResponse()
+
+    def walk(history: Moves, reach: np.ndarray) -> np.ndarray:
+        legal = game.legal_after(given, history)
+        if not legal:
+            return sign * reach * game.payoffs(given, deals, history)
+        mover = game.mover(given, history)
+        codes, first, group = np.unique(
+            game.private(given, deals, history, mover), return_index=True, return_inverse=True
+        )
+        if mover != seat:
+            chances = [opponent(TablePosition(params, tuple(deals[index].tolist()), history)) for index in first]
+            total = np.zeros(len(deals))
+            for move in legal:
+                chance = np.array([each.get(move, 0.0) for each in chances])[group] * reach
+                if chance.any():
+                    total += walk((*history, move), chance)
+            return total
+        below = [walk((*history, move), reach) for move in legal]
+        by_group = np.stack([np.bincount(group, each, len(codes)) for each in below], 1)
+        mass = np.bincount(group, reach, len(codes))
+        for code, sums, total in zip(codes.tolist(), by_group, mass.tolist()):
+            if total > 0.0:
+                response.values[history, code] = dict(zip(legal, (sums / total).tolist()))
+        return np.stack(below)[by_group.argmax(1)[group], np.arange(len(deals))]
+
+    response.value = float(walk((), weights).sum())
+    return response
+
+
+@functools.lru_cache(maxsize=512)
+def scripted_response(game: HiddenGame, params: Frozen, seat: int, policy: str, mistakes: float) -> BestResponse:
+    """Return the `best_response` to a scripted player with ``mistakes``; kept for the next hands."""
+    return best_response(game, params, seat, lambda position: game.mix(position, policy, mistakes))
+
+
+@functools.lru_cache(maxsize=64)
+def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
+    """Return a near equilibrium for both seats, by CFR+ with alternating updates and linearly weighted averages.
+
+    Source: O. Tammelin, "Solving Large Imperfect Information Games Using CFR+" (2014), https://arxiv.org/abs/1407.5042.
+    """
+    given = dict(params)
+    deals, weights = game.deals(given)
+    regrets: dict[Moves, np.ndarray] = {}
+    sums: dict[Moves, np.ndarray] = {}
+
+    @functools.cache
+    def describe(history: Moves) -> tuple[Moves, int, np.ndarray, np.ndarray, np.ndarray]:
+        legal = game.legal_after(given, history)
+        mover = game.mover(given, history)
+        codes, first, group = np.unique(
+            game.private(given, deals, history, mover), return_index=True, return_inverse=True
+        )
+        regrets.setdefault(history, np.zeros((len(codes), len(legal))))
+        sums.setdefault(history, np.zeros((len(codes), len(legal))))
+        return legal, mover, codes, first, group
+
+    @functools.cache
+    def payoffs(history: Moves) -> np.ndarray:
+        return weights * game.payoffs(given, deals, history)
+
+    def walk(history: Moves, seat: int, mine: np.ndarray, theirs: np.ndarray, weight: int) -> np.ndarray:
+        """Return the value of each deal for ``seat``, weighted by chance and by the other's probability of it."""
+        if not game.legal_after(given, history):
+            return theirs * payoffs(history) * (1 if seat == 0 else -1)
+        legal, mover, codes, first, group = describe(history)
+        regret = regrets[history]
+        total = regret.sum(1, keepdims=True)
+        strategy = np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / len(legal))
+        chances = strategy[group]
+        if mover != seat:
+            return sum(
+                walk((*history, move), seat, mine, theirs * chances[:, index], weight)
+                for index, move in enumerate(legal)
+            )  # type: ignore[return-value]
+        below = np.stack(
+            [
+                walk((*history, move), seat, mine * chances[:, index], theirs, weight)
+                for index, move in enumerate(legal)
+            ],
+            1,
+        )
+        value = (below * chances).sum(1)
+        gained = below - value[:, None]
+        for index in range(len(legal)):
+            regret[:, index] += np.bincount(group, gained[:, index], len(codes))
+        np.maximum(regret, 0.0, out=regret)
+        sums[history] += weight * mine[first][:, None] * strategy
+        return value
+
+    ones = np.ones(len(deals))
+    for iteration in range(1, iterations + 1):
+        for seat in (0, 1):
+            walk((), seat, ones, ones, iteration)
+    strategy: dict[Known, dict[str, float]] = {}
+    for history, total in sums.items():
+        legal, _, codes, *_ = describe(history)
+        for code, row in zip(codes.tolist(), total):
+            chances = row / row.sum() if row.sum() > 0 else np.full(len(legal), 1 / len(legal))
+            strategy[history, code] = dict(zip(legal, chances.tolist()))
+    return strategy
+
+
+def exploitability(game: HiddenGame, params: Frozen, policy: Choice) -> float:
+    """Return how much best responses to a policy win on average over the two seats, in points; 0 in an equilibrium."""
+    return sum(best_response(game, params, seat, policy).value for seat in (0, 1)) / 2
+
+
+def follow(game: HiddenGame, strategy: Strategy) -> Choice:
+    """Return the policy that plays a strategy."""
+
+    def choose(position: TablePosition) -> Mapping[str, float]:
+        seat = game.to_move(position)
+        assert seat is not None
+        return strategy[game.known(position, seat)]
+
+    return choose
+
+
+def expected_payoff(game: HiddenGame, params: Frozen, policies: tuple[Choice, Choice]) -> float:
+    """Return the expected payoff of seat 0 when each seat plays its policy, by enumeration of all deals and moves."""
+    given = dict(params)
+    deals, weights = game.deals(given)
+
+    def walk(position: TablePosition) -> float:
+        seat = game.to_move(position)
+        if seat is None:
+            return game.returns(position)[0]
+        chances = policies[seat](position)
+        return sum(chance * walk(game.play(position, move)) for move, chance in chances.items() if chance)
+
+    return sum(
+        weight * walk(TablePosition(params, tuple(deal.tolist()))) for deal, weight in zip(deals, weights.tolist())
+    )
