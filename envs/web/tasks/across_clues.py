@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..sites.encyclopaedia_content import read_text
 from ..sites.forum import SUMMARISE_THREADS, THREADS
@@ -106,8 +106,8 @@ class ClueTemplate(WebTemplate):
     clues, and ``final_action``, the action on the last site."""
 
     site = "across"
-    clue_sites: ClassVar[tuple[str, ...]]
-    final_action: ClassVar[FinalAction]
+    clue_sites: tuple[str, ...]
+    final_action: FinalAction
 
     @property
     def sites(self) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""Long tasks on one to three sites: a deed for many objects, several errands, figures that are collected, an answer that
-is carried to another site, and clues on two sites.
+"""Long tasks on one to three sites: a deed for many objects, errands, figures that are added up, answers that are
+carried to another site, and clues on two sites.
 
 Solutions have 20 to 60 actions, apart from those of the easiest tasks. The rows are below the classes.
 """
@@ -123,10 +123,8 @@ class CarryTemplate(LongTemplate):
         asked = number_parts([_REQUEST.sub("", text) for text in texts])
         marks = "; ".join(f"ANSWER {place}" if len(sources) > 1 else "ANSWER" for place in range(1, len(sources) + 1))
         written = sink.ask({**own, "texts": (marks,)})
-        return (
-            f"Find this out. {asked} Then write it down. {written} Put what you found in place of ANSWER, as it is written "
-            "there."
-        )
+        rest = "Put what you found in place of ANSWER, as it is written there."
+        return f"Find this out. {asked} Then write it down. {written} {rest}"
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         *sources, (sink, own) = self.pairs(slots)
@@ -142,7 +140,7 @@ class ChainTemplate(ClueTemplate):
 
     def __init__(self, name: str, clue_sites: tuple[str, ...], final_action: FinalAction):
         self.name, self.intent = name, "chain"
-        self.clue_sites, self.final_action = clue_sites, final_action  # pyright: ignore[reportAttributeAccessIssue]
+        self.clue_sites, self.final_action = clue_sites, final_action
 
     @property
     def axes(self) -> dict[str, Any]:

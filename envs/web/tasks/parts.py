@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..sites.portal import TITLES
-from ..sites.site import Content, generate
+from ..sites.site import generate
 from .template import TEMPLATES, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
@@ -47,12 +47,12 @@ class Part:
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         """Take all steps of the solution but the answer; ``goal`` is in the portal's names."""
         start = f"{self.site} "
-        rows = [
+        removed, added = (
             {name.removeprefix(start): each for name, each in some.items() if name.startswith(start)}
             for some in (goal.removed, goal.added)
-        ]
+        )
         walk.click("link", f"Go to the {TITLES[self.site]}")
-        TEMPLATES[self.template].solve(walk, slots, Goal(goal.answer, goal.kind, *rows))
+        TEMPLATES[self.template].solve(walk, slots, Goal(goal.answer, goal.kind, removed, added))
 
 
 def place_of(site: str) -> str:
@@ -82,8 +82,8 @@ def join_goals(goals: Sequence[Goal]) -> Goal:
             before -= undone
             after += come - undone
     pages = dict.fromkeys(page for goal in goals for page in goal.milestone_pages)
-    rows = ({name: tuple(each.elements()) for name, each in some.items() if each} for some in (removed, added))
-    return Goal(goals[-1].answer, goals[-1].kind, *rows, milestone_pages=tuple(pages))
+    gone, come = ({name: tuple(each.elements()) for name, each in some.items() if each} for some in (removed, added))
+    return Goal(goals[-1].answer, goals[-1].kind, gone, come, tuple(pages))
 
 
 def changed_rows(goal: Goal) -> set[tuple[str, Any]]:
@@ -107,7 +107,7 @@ class PartsTemplate(WebTemplate):
     def sites(self) -> tuple[str, ...]:
         return tuple(sorted({*(part.site for part in self.parts), *self.others}))
 
-    def generate(self, size: int, seed: int) -> Content:
+    def generate(self, size: int, seed: int) -> tuple[tuple[str, Any], ...]:
         return tuple((site, generate(site, size, seed)) for site in self.sites)
 
     def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:

@@ -14,7 +14,7 @@ from typing import Any
 from ..sites.portal import TITLES
 from ..sites.shop import UPDATE_SUMMARIES
 from ..sites.shop_goods import PEOPLE
-from ..sites.site import Content, generate
+from ..sites.site import generate
 from ..sites.tricks import add_trick
 from .across_clues import CLUE_SITES
 from .draws import pick
@@ -93,7 +93,7 @@ class TrapTemplate(PartsTemplate):
     def __init__(self, name: str, intent: str, part: Part, *tricks: Trick, note: str = ""):
         self.name, self.intent, self.parts, self.tricks, self.note = name, intent, (part,), tricks, note
 
-    def generate(self, size: int, seed: int) -> Content:
+    def generate(self, size: int, seed: int) -> tuple[tuple[str, Any], ...]:
         return (*super().generate(size, seed), ("tricks", generate("tricks", 0, 0)))
 
     def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
@@ -131,11 +131,11 @@ class TrapTemplate(PartsTemplate):
         after = judged_rows(part.site, where)
         goal = part.goal(database, own)
         where.execute("ROLLBACK")
-        rows = [
+        removed, added = (
             {name: tuple((Counter(one[name]) - Counter(other[name])).elements()) for name in before}
             for one, other in ((before, after), (after, before))
-        ]
-        changes = portal_goal(part.site, Goal(None, "text", *rows))
+        )
+        changes = portal_goal(part.site, Goal(removed=removed, added=added))
         return join_goals([changes, goal])
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
