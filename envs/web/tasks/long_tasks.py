@@ -13,12 +13,12 @@ from decimal import Decimal
 from typing import Any
 
 from .across_clues import ClueTemplate, FinalAction
-from .parts import Part, PartsTemplate, changed_rows, number_parts, place_of
+from .parts import Part, PartsTemplate, ask_part, changed_rows, number_parts, place_of
 from .template import TEMPLATES, Goal, Params, Rng, Slots
 from .walk import Walk
 
-_REQUEST = re.compile(r" Answer with [^.]*\.$")
-"""The last sentence of the question of a reading template."""
+_REQUEST = re.compile(r" Answer with [^.]*\.")
+"""The sentence that says what to answer, in the question of a reading template."""
 
 
 class LongTemplate(PartsTemplate):
@@ -75,7 +75,7 @@ class CollectTemplate(LongTemplate):
 
     def ask(self, slots: Slots) -> str:
         (part,) = self.parts
-        texts = [_REQUEST.sub("", TEMPLATES[part.template].ask(own)) for _, own in self.pairs(slots)]
+        texts = [_REQUEST.sub("", ask_part(part, own)) for _, own in self.pairs(slots)]
         return f"{place_of(part.site)}, find out these figures, and answer with their sum. {number_parts(texts)}"
 
     def goal(self, database: Any, slots: Slots) -> Goal:
@@ -119,12 +119,14 @@ class CarryTemplate(LongTemplate):
 
     def ask(self, slots: Slots) -> str:
         *sources, (sink, own) = self.pairs(slots)
-        texts = [f"{place_of(one.site)}: {TEMPLATES[one.template].ask(each)}" for one, each in sources]
-        asked = number_parts([_REQUEST.sub("", text) for text in texts])
-        marks = "; ".join(f"ANSWER {place}" if len(sources) > 1 else "ANSWER" for place in range(1, len(sources) + 1))
-        written = sink.ask({**own, "texts": (marks,)})
-        rest = "Put what you found in place of ANSWER, as it is written there."
-        return f"Find this out. {asked} Then write it down. {written} {rest}"
+        marks = [f"ANSWER {place}" if len(sources) > 1 else "ANSWER" for place in range(1, len(sources) + 1)]
+        asked = [
+            part.ask(each).replace("Answer with", f"{mark} is")
+            for (part, each), mark in zip(sources, marks, strict=True)
+        ]
+        written = sink.ask({**own, "texts": ("; ".join(marks),)})
+        rest = "Put what you found in place of ANSWER, written as on the page."
+        return f"Find this out. {number_parts(asked)} Then write it down. {written} {rest}"
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         *sources, (sink, own) = self.pairs(slots)
@@ -196,7 +198,7 @@ _ERRANDS = {
     "errands-present": ("shop/buy-as-gift", "forum/write-reply", "booking/send-messages"),
     "errands-fair": ("booking/book-several-rooms", "tracker/file-ticket", "shop/add-to-cart"),
     "errands-library": ("wiki/update-values", "forum/add-bookmarks", "tracker/write-comments"),
-    "errands-audit": ("admin/set-permissions", "tracker/make-milestone", "admin/count-users"),
+    "errands-audit": ("admin/set-permissions", "tracker/make-milestone", "wiki/report-value"),
     "errands-party": ("booking/add-guest", "shop/buy", "forum/start-thread"),
     "errands-office": ("shop/add-to-cart", "admin/change-settings", "tracker/close-duplicates"),
 }
@@ -205,7 +207,7 @@ for _name, _parts in _ERRANDS.items():
 
 # Name -> (task with a figure, least number of figures without those of "items").
 _FIGURES = {
-    "collect-populations": ("wiki/report-value", 7),
+    "collect-values": ("wiki/report-value", 7),
     "collect-prices": ("shop/report-price", 4),
     "collect-totals": ("shop/report-total", 2),
     "collect-posts": ("forum/count-posts", 2),
@@ -227,16 +229,16 @@ _CARRIED = {
     "carry-price-and-value": (("shop/report-price", "wiki/report-article"), _REPLY),
     "carry-ticket-and-login": (("tracker/report-reporter", "admin/find-login"), _REPLY),
     "carry-thread-and-price": (("forum/find-thread", "shop/compare-products"), _COMMENT),
-    "carry-house-and-relation": (("booking/find-cheapest-room", "wiki/follow-relations"), _REPLY),
+    "carry-house-and-link": (("booking/find-cheapest-room", "wiki/follow-backlinks"), _REPLY),
     "carry-article-and-post": (("wiki/compare-articles", "forum/report-top-reply"), _COMMENT),
-    "carry-count-and-day": (("shop/count-products", "tracker/compare-milestones"), _MESSAGE),
+    "carry-count-and-milestone": (("shop/count-products", "tracker/compare-milestones"), _MESSAGE),
     "carry-suspension-and-user": (("admin/report-suspension", "forum/compare-users"), _COMMENT),
 }
 for _name, (_sources, _sink) in _CARRIED.items():
     TEMPLATES.add(f"long/{_name}", CarryTemplate(_name, [Part(one) for one in _sources], _sink))
 
 _PRODUCT = FinalAction("shop/add-wishes", "product", lambda slots: slots["products"][0][1], {"items": 1})
-_REVIEW = FinalAction("shop/write-review", "product", lambda slots: slots["products"][0][1], {"items": 1})
+_REVIEW = FinalAction("shop/write-review", "product", lambda slots: f"the {slots['products'][0][1]}", {"items": 1})
 _CART = FinalAction("shop/add-to-cart", "product", lambda slots: slots["items"][0][1], {"items": 1})
 _GIFT = FinalAction("shop/buy-as-gift", "product", lambda slots: slots["items"][0][1], {"items": 1})
 _ROOM = FinalAction(
@@ -245,8 +247,10 @@ _ROOM = FinalAction(
 _USER = FinalAction(
     "admin/move-users", "user", lambda slots: f"the user {slots['users'][0][1]}", {"items": 1, "constraints": 1}
 )
-_LOCK = FinalAction("forum/add-bookmarks", "thread", lambda slots: f'"{slots["threads"][0][1]}"', {"items": 1})
-_TICKET = FinalAction("tracker/write-comments", "ticket", lambda slots: f'"{slots["tickets"][0][1]}"', {"items": 1})
+_THREAD = FinalAction("forum/add-bookmarks", "thread", lambda slots: f'"{slots["threads"][0][1]}"', {"items": 1})
+_TICKET = FinalAction(
+    "tracker/write-comments", "ticket", lambda slots: 'the ticket "{}"'.format(slots["tickets"][0][1]), {"items": 1}
+)
 _CHAINS = {
     "chain-to-wish": (("tracker", "wiki"), _PRODUCT),
     "chain-to-review": (("tracker", "forum"), _REVIEW),
@@ -255,7 +259,7 @@ _CHAINS = {
     "chain-to-room": (("tracker", "wiki"), _ROOM),
     "chain-to-user": (("forum", "tracker"), _USER),
     "chain-to-user-by-article": (("wiki", "tracker"), _USER),
-    "chain-to-thread": (("tracker", "wiki"), _LOCK),
+    "chain-to-thread": (("tracker", "wiki"), _THREAD),
     "chain-to-ticket": (("forum", "wiki"), _TICKET),
 }
 for _name, _row in _CHAINS.items():

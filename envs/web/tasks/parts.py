@@ -35,7 +35,7 @@ class Part:
 
     def ask(self, slots: Slots) -> str:
         """Return the task in words, with the site in front."""
-        return f"{place_of(self.site)}: {TEMPLATES[self.template].ask(slots)}"
+        return f"{place_of(self.site)}: {ask_part(self, slots)}"
 
     def prepare(self, database: Any, slots: Slots) -> None:
         TEMPLATES[self.template].prepare(database[self.site], slots)
@@ -53,6 +53,12 @@ class Part:
         )
         walk.click("link", f"Go to the {TITLES[self.site]}")
         TEMPLATES[self.template].solve(walk, slots, Goal(goal.answer, goal.kind, removed, added))
+
+
+def ask_part(part: Part, slots: Slots) -> str:
+    """Return the question of a part as whole sentences."""
+    text = TEMPLATES[part.template].ask(slots)
+    return f"{text}." if text.endswith('"') and text[-2] not in ".?!" else text
 
 
 def place_of(site: str) -> str:

@@ -18,8 +18,8 @@ from ..sites.site import generate
 from ..sites.tricks import add_trick
 from .across_clues import CLUE_SITES
 from .draws import pick
-from .parts import Part, PartsTemplate, changed_rows, join_goals, portal_goal
-from .template import TEMPLATES, Goal, Params, Rng, Slots, judged_rows
+from .parts import Part, PartsTemplate, ask_part, changed_rows, join_goals, portal_goal
+from .template import Goal, Params, Rng, Slots, judged_rows
 from .walk import NotThere, Walk
 
 Trick = tuple[str, ...]
@@ -169,7 +169,7 @@ class FallbackTemplate(TrapTemplate):
 
     def ask(self, slots: Slots) -> str:
         (part, first), (_, second) = self.pairs(slots)
-        return f"{part.ask(first)} {self.note} {TEMPLATES[part.template].ask(second)}"
+        return f"{part.ask(first)} {self.note} {ask_part(part, second)}"
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         (part, first), (_, second) = self.pairs(slots)
