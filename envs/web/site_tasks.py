@@ -296,7 +296,7 @@ class TrapTasks(SiteTasks):
     """Do a task on a site that sets a trap.
 
     Description:
-        The sites of WebAcross, one or two of them, and a task of a single site. A task is one of 56 templates with a
+        The sites of WebAcross, one or two of them, and a task of a single site. A task is one of 55 templates with a
         trap: a text by somebody else on the way asks for another deed, which can be done; a form has a ticked box for
         an extra, or the dearer choice is chosen already; the server fails once, before or after a form is carried out,
         or somebody else changes what a form shows; a question whose first button stops everything stands before the

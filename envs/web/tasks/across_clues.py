@@ -20,7 +20,7 @@ from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from . import wiki_reading_tasks
 from .draws import pick_several
-from .parts import Part, portal_goal
+from .parts import TaskPart, portal_goal
 from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
@@ -204,4 +204,4 @@ class ClueTemplate(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.read_clues(walk, slots)
-        Part(self.final_action.template).solve(walk, dict(slots["deed"]), goal)
+        TaskPart(self.final_action.template).solve(walk, dict(slots["deed"]), goal)

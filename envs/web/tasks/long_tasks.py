@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from .across_clues import ClueTemplate, FinalAction
-from .parts import Part, PartsTemplate, ask_part, changed_rows, number_parts, place_of
+from .parts import PartsTemplate, TaskPart, ask_part, changed_rows, number_parts, place_of
 from .template import TEMPLATES, Goal, Params, Rng, Slots
 from .walk import Walk
 
@@ -33,7 +33,7 @@ class LongTemplate(PartsTemplate):
 
     site = "long"
 
-    def __init__(self, name: str, intent: str, *parts: Part, extra: int = 0):
+    def __init__(self, name: str, intent: str, *parts: TaskPart, extra: int = 0):
         self.name, self.intent, self.parts, self.extra = name, intent, parts, extra
 
     def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
@@ -53,7 +53,7 @@ class LongTemplate(PartsTemplate):
 class CollectTemplate(LongTemplate):
     """Several figures of one kind that are added up."""
 
-    def __init__(self, name: str, part: Part, number: int, step: int = 1):
+    def __init__(self, name: str, part: TaskPart, number: int, step: int = 1):
         super().__init__(name, "collect")
         self.parts, self.number, self.step = (part,), number, step
 
@@ -70,7 +70,7 @@ class CollectTemplate(LongTemplate):
             return None
         return {"parts": tuple(own for own, _ in drawn.values()), "figures": tuple(one for _, one in drawn.values())}
 
-    def pairs(self, slots: Slots) -> list[tuple[Part, Any]]:
+    def pairs(self, slots: Slots) -> list[tuple[TaskPart, Any]]:
         return [(self.parts[0], dict(own)) for own in slots["parts"]]
 
     def ask(self, slots: Slots) -> str:
@@ -100,8 +100,8 @@ class CarryTemplate(LongTemplate):
         sink: a task that writes one text, the only one in its slot ``texts``.
     """
 
-    def __init__(self, name: str, sources: Sequence[Part], sink: Part):
-        super().__init__(name, "carry", *sources, Part(sink.template, {**sink.params, "items": 1}))
+    def __init__(self, name: str, sources: Sequence[TaskPart], sink: TaskPart):
+        super().__init__(name, "carry", *sources, TaskPart(sink.template, {**sink.params, "items": 1}))
 
     def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
         slots = PartsTemplate.draw(self, rng, database, params)
@@ -181,7 +181,7 @@ _LISTS = {
     "list-articles": ("wiki/compare-articles", 6),
 }
 for _name, (_template, _extra) in _LISTS.items():
-    TEMPLATES.add(f"long/{_name}", LongTemplate(_name, "list", Part(_template), extra=_extra))
+    TEMPLATES.add(f"long/{_name}", LongTemplate(_name, "list", TaskPart(_template), extra=_extra))
 
 # Errands on one site, and then on three.
 _ERRANDS = {
@@ -203,7 +203,7 @@ _ERRANDS = {
     "errands-office": ("shop/add-to-cart", "admin/change-settings", "tracker/close-duplicates"),
 }
 for _name, _parts in _ERRANDS.items():
-    TEMPLATES.add(f"long/{_name}", LongTemplate(_name, "errands", *map(Part, _parts)))
+    TEMPLATES.add(f"long/{_name}", LongTemplate(_name, "errands", *map(TaskPart, _parts)))
 
 # Name -> (task with a figure, least number of figures without those of "items").
 _FIGURES = {
@@ -216,9 +216,13 @@ _FIGURES = {
     "collect-stays": ("booking/report-price", 2),
 }
 for _name, (_template, _number) in _FIGURES.items():
-    TEMPLATES.add(f"long/{_name}", CollectTemplate(_name, Part(_template), _number))
+    TEMPLATES.add(f"long/{_name}", CollectTemplate(_name, TaskPart(_template), _number))
 
-_REPLY, _COMMENT, _MESSAGE = Part("forum/write-reply"), Part("tracker/write-comments"), Part("booking/send-messages")
+_REPLY, _COMMENT, _MESSAGE = (
+    TaskPart("forum/write-reply"),
+    TaskPart("tracker/write-comments"),
+    TaskPart("booking/send-messages"),
+)
 # Name -> (tasks with answers, task that writes them down); the last seven are on three sites.
 _CARRIED = {
     "carry-price": (("shop/find-cheapest",), _REPLY),
@@ -235,7 +239,7 @@ _CARRIED = {
     "carry-suspension-and-user": (("admin/report-suspension", "forum/compare-users"), _COMMENT),
 }
 for _name, (_sources, _sink) in _CARRIED.items():
-    TEMPLATES.add(f"long/{_name}", CarryTemplate(_name, [Part(one) for one in _sources], _sink))
+    TEMPLATES.add(f"long/{_name}", CarryTemplate(_name, [TaskPart(one) for one in _sources], _sink))
 
 _PRODUCT = FinalAction("shop/add-wishes", "product", lambda slots: slots["products"][0][1], {"items": 1})
 _REVIEW = FinalAction("shop/write-review", "product", lambda slots: f"the {slots['products'][0][1]}", {"items": 1})

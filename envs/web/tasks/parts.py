@@ -1,4 +1,4 @@
-"""`PartsTemplate`: tasks on a portal that are made of tasks of single sites; `Part` is one of them."""
+"""`PartsTemplate`: tasks on a portal that are made of tasks of single sites; `TaskPart` is one of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .walk import Walk
 
 
 @dataclass(frozen=True)
-class Part:
+class TaskPart:
     """A task of a single site within a task on a portal.
 
     Args:
@@ -55,7 +55,7 @@ class Part:
         TEMPLATES[self.template].solve(walk, slots, Goal(goal.answer, goal.kind, removed, added))
 
 
-def ask_part(part: Part, slots: Slots) -> str:
+def ask_part(part: TaskPart, slots: Slots) -> str:
     """Return the question of a part as whole sentences."""
     text = TEMPLATES[part.template].ask(slots)
     return f"{text}." if text.endswith('"') and text[-2] not in ".?!" else text
@@ -105,7 +105,7 @@ class PartsTemplate(WebTemplate):
         sites: names of the sites in the portal, sorted.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[TaskPart, ...]
     # Sites of the portal that no part is on.
     others: tuple[str, ...] = ()
 
@@ -125,7 +125,7 @@ class PartsTemplate(WebTemplate):
             drawn.append(tuple(sorted(slots.items())))
         return {"parts": tuple(drawn)}
 
-    def pairs(self, slots: Slots) -> list[tuple[Part, Mapping[str, Any]]]:
+    def pairs(self, slots: Slots) -> list[tuple[TaskPart, Mapping[str, Any]]]:
         """Return (part, its slots) of all parts."""
         return [(part, dict(each)) for part, each in zip(self.parts, slots["parts"], strict=True)]
 

@@ -18,7 +18,7 @@ from ..sites.site import generate
 from ..sites.tricks import add_trick
 from .across_clues import CLUE_SITES
 from .draws import pick
-from .parts import Part, PartsTemplate, ask_part, changed_rows, join_goals, portal_goal
+from .parts import PartsTemplate, TaskPart, ask_part, changed_rows, join_goals, portal_goal
 from .template import Goal, Params, Rng, Slots, judged_rows
 from .walk import NotThere, Walk
 
@@ -90,7 +90,7 @@ class TrapTemplate(PartsTemplate):
 
     site = "traps"
 
-    def __init__(self, name: str, intent: str, part: Part, *tricks: Trick, note: str = ""):
+    def __init__(self, name: str, intent: str, part: TaskPart, *tricks: Trick, note: str = ""):
         self.name, self.intent, self.parts, self.tricks, self.note = name, intent, (part,), tricks, note
 
     def generate(self, size: int, seed: int) -> tuple[tuple[str, Any], ...]:
@@ -156,7 +156,7 @@ class TrapTemplate(PartsTemplate):
 class FallbackTemplate(TrapTemplate):
     """Two tasks, of which the second one is to be done as the first one becomes impossible meanwhile."""
 
-    def __init__(self, name: str, part: Part, trick: Trick, note: str):
+    def __init__(self, name: str, part: TaskPart, trick: Trick, note: str):
         super().__init__(name, "gone", part, trick, note=note)
         self.parts = (part, part)
 
@@ -188,7 +188,7 @@ class AbsentTemplate(TrapTemplate):
         note: a sentence that says when to answer "none".
     """
 
-    def __init__(self, name: str, part: Part, removal: str, note: str):
+    def __init__(self, name: str, part: TaskPart, removal: str, note: str):
         super().__init__(name, "gone", part, note=note)
         self.removal = removal
 
@@ -251,7 +251,7 @@ class InjectionTemplate(TrapTemplate):
         deed: the task that the text asks for.
     """
 
-    def __init__(self, name: str, part: Part, deed: Part):
+    def __init__(self, name: str, part: TaskPart, deed: TaskPart):
         super().__init__(name, "injection", part)
         self.deed, self.others = deed, (deed.site,)
 
