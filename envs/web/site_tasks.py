@@ -266,7 +266,7 @@ class LongTasks(SiteTasks):
     """Do a long task, or several tasks in one, on one to three sites in one browser.
 
     Description:
-        The sites of WebAcross, one to three of them. A task is one of 72 templates, most with solutions of 20 to 60
+        The sites of WebAcross, one to three of them. A task is one of 73 templates, most with solutions of 20 to 60
         actions: a deed for many objects (tickets, invitations, reviews ...), several errands on one site or on three,
         figures that are added up, an answer that is found on some sites and written down on another one, or clues on
         two sites that name an object on a third one. A change on any of the sites that nobody asked for is a failure.

@@ -12,7 +12,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from ..sites.portal import TITLES
 from .across_clues import ClueTemplate, FinalAction
+from .draws import pick_several
 from .parts import PartsTemplate, TaskPart, ask_part, changed_rows, number_parts, place_of
 from .template import TEMPLATES, Goal, Params, Rng, Slots
 from .walk import Walk
@@ -135,6 +137,53 @@ class CarryTemplate(LongTemplate):
         sink.solve(walk, own, goal)
 
 
+class BuyWishes(LongTemplate):
+    """Return a product, and order all products on the wish list up to a price."""
+
+    # Products with one variant, so that there is nothing to choose.
+    _products = """
+        SELECT p.id, p.name, p.price, v.id AS variant, v.colour FROM products p JOIN variants v ON v.product = p.id
+        GROUP BY p.id HAVING count(*) = 1 AND v.size = '' AND v.stock >= 5 ORDER BY p.id
+    """
+
+    def __init__(self) -> None:
+        super().__init__("wishes-under-budget", "errands", TaskPart("shop/return-product"), TaskPart("shop/buy"))
+
+    def draw(self, rng: Rng, database: Any, params: Params) -> Slots | None:
+        slots, number = super().draw(rng, database, params), params["items"] + 2
+        chosen = pick_several(rng, database["shop"].execute(self._products).fetchall(), number + 2)
+        ranked = sorted(chosen, key=lambda row: row["price"])
+        if slots is None or len(ranked) < number + 1 or ranked[number - 1]["price"] == ranked[number]["price"]:
+            return None
+        items = tuple((row["variant"], row["name"], row["colour"], "", 1) for row in ranked[:number])
+        bought = {**dict(slots["parts"][1]), "items": items}
+        highest, wishes = ranked[number - 1]["price"], tuple(row["id"] for row in chosen)
+        return {"parts": (slots["parts"][0], tuple(sorted(bought.items()))), "highest": highest, "wishes": wishes}
+
+    def ask(self, slots: Slots) -> str:
+        (part, own), (_, bought) = self.pairs(slots)
+        highest = f"{slots['highest'] // 100}.{slots['highest'] % 100:02d}"
+        return (
+            f"{part.ask(own)} Then order, in one order, one of each product on my wish list that costs {highest} or "
+            f"less, to my address, with {bought['shipping']} delivery. Leave the wish list as it is."
+        )
+
+    def prepare(self, database: Any, slots: Slots) -> None:
+        super().prepare(database, slots)
+        database["shop"].execute("DELETE FROM wishlist")
+        rows = [(product,) for product in slots["wishes"]]
+        database["shop"].executemany("INSERT INTO wishlist (product) VALUES (?)", rows)
+
+    def goal(self, database: Any, slots: Slots) -> Goal:
+        goal = super().goal(database, slots)
+        return replace(goal, milestone_pages=("/shop/wishlist", *goal.milestone_pages))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        walk.click("link", f"Go to the {TITLES['shop']}")
+        walk.click("link", "Wish list")
+        super().solve(walk, slots, goal)
+
+
 class ChainTemplate(ClueTemplate):
     """Clues on two sites, which lead to an object on a third one."""
 
@@ -204,6 +253,7 @@ _ERRANDS = {
 }
 for _name, _parts in _ERRANDS.items():
     TEMPLATES.add(f"long/{_name}", LongTemplate(_name, "errands", *map(TaskPart, _parts)))
+TEMPLATES.add("long/wishes-under-budget", BuyWishes())
 
 # Name -> (task with a figure, least number of figures without those of "items").
 _FIGURES = {
