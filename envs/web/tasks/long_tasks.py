@@ -1,7 +1,7 @@
 """Long tasks on one to three sites: a deed for many objects, errands, figures that are added up, answers that are
 carried to another site, and clues on two sites.
 
-Solutions have 20 to 60 actions, apart from those of the easiest tasks. The rows are below the classes.
+Most solutions have 20 to 60 actions. The rows are below the classes.
 """
 
 from __future__ import annotations
