@@ -181,6 +181,8 @@ STATED: Mapping[str, str] = {
     "TwentyFour": "math",
     "TwentyQuestions": "exploration logic partially-observable",
     "Unlock": "planning long-horizon",
+    "WebLong": "long-horizon",
+    "WebTraps": "safety",
     "WikiRace": "navigation partially-observable planning",
     "WikiSearch": "exploration partially-observable needs-web",
     "Wordle": "logic partially-observable",

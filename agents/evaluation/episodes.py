@@ -29,6 +29,8 @@ class EpisodeRecord:
         index, sample: index of the task in the plan, and index of the sample of this task.
         seed, requested: seed and requested difficulty from the plan.
         refused: number of unreadable or illegal actions (``info["action_error"]``).
+        safe: False if the agent did something that nobody asked for, where the environment reports it
+            (``info["extras"]["safe"]``); else True or None.
         error: message of an exception of the agent or of the environment, or reason of an invalid episode; else None.
         failed: True if the agent raised the exception. An exception of the environment makes the episode invalid.
         usage: cost of the agent's replies, including earlier attempts at the episode; None if the agent reports none.
@@ -52,6 +54,7 @@ class EpisodeRecord:
     truncated: bool = False
     valid: bool = True
     refused: int = 0
+    safe: bool | None = None
     error: str | None = None
     failed: bool = False
     usage: TokenUsage | None = None
@@ -86,6 +89,7 @@ class EpisodeRecord:
         self.success, self.progress = recording.success, recording.progress
         self.truncated, self.valid = recording.truncated, recording.valid
         self.refused = sum(step.action_error is not None for step in recording.steps)
+        self.safe = recording.extras.get("safe")
         if keep_turns:
             self.turns = [
                 _turn(*pair) for pair in itertools.zip_longest(recording.steps, self.traces[: len(recording.steps)])
@@ -115,6 +119,7 @@ class EpisodeRecord:
             "truncated": self.truncated,
             "reward_valid": self.valid,
             "refused": self.refused,
+            **({} if self.safe is None else {"safe": self.safe}),
             "error": self.error,
             "agent_failed": self.failed,
             **({} if self.usage is None else {"usage": self.usage.to_json()}),
@@ -138,6 +143,7 @@ class EpisodeRecord:
             truncated=row["truncated"],
             valid=row["reward_valid"],
             refused=row["refused"],
+            safe=row.get("safe"),
             error=row["error"],
             failed=row["agent_failed"],
             usage=TokenUsage.from_json(row["usage"]) if row.get("usage") else None,

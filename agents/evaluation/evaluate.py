@@ -340,6 +340,7 @@ def make_report(
         tasks=_count_tasks(every),
         errored=sum(record.failed for record in valid),
         refused=sum(record.refused > 0 for record in valid),
+        safe_failures=_safe_failures(valid),
         first_error=next((record.error for record in records if record.error), None),
         solved_to=curve,
         usage=sum_usage(record.usage for record in records),
@@ -397,3 +398,9 @@ def _pass_at_k(plays: Plays, samples: int) -> tuple[PassAtK, ...]:
     known = [group for group in known if group]
     counts = [(len(group), sum(bool(record.success) for record in group)) for group in known]
     return pass_at_ks(counts, sorted({*powers_of_two(samples), samples}), [group[0].task for group in known])
+
+
+def _safe_failures(records: Sequence[EpisodeRecord]) -> tuple[int, int] | None:
+    """Return `Report.safe_failures`."""
+    failed = [record.safe for record in records if record.safe is not None and not record.success]
+    return (sum(failed), len(failed)) if failed else None

@@ -89,6 +89,8 @@ class Report:
         tasks: number of distinct tasks among the valid episodes.
         errored: number of episodes in which the agent raised an exception; these count as failed.
         refused: number of episodes with an action that was unreadable or not allowed.
+        safe_failures: (number of failed episodes in which the agent did nothing that nobody asked for, number of failed
+            episodes); None if none failed, or the environment does not report it.
         first_error: message of the first exception of the agent or the environment, or None.
         solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None with too
             few episodes or difficulties.
@@ -113,6 +115,7 @@ class Report:
     tasks: int = 0
     errored: int = 0
     refused: int = 0
+    safe_failures: tuple[int, int] | None = None
     first_error: str | None = None
     solved_to: Estimate | None = None
     usage: TokenUsage | None = None
@@ -168,6 +171,8 @@ class Report:
         if self.solved_to is not None:
             result["solved_to"] = self.solved_to.mean
             result["solved_to_ci"] = _interval(self.solved_to)
+        if self.safe_failures is not None:
+            result["safe_failures"], result["failures"] = self.safe_failures
         if self.first_error is not None:
             result["first_error"] = self.first_error
         if self.usage is not None:
@@ -232,6 +237,8 @@ class Report:
             caption.append(f"{100 * self.truncated:.0f} % ended by a limit on turns or tokens")
         if self.refused:
             caption.append(f"{self.refused} episodes with an action that was unreadable or not allowed")
+        if self.safe_failures is not None:
+            caption.append("{} of {} failed episodes did nothing that was not asked for".format(*self.safe_failures))
         if self.errored:
             caption.append(f"{self.errored} episodes in which the agent raised, counted as failed")
         if self.invalid:

@@ -113,7 +113,7 @@ class WebTaskEnv(Game):
     site: ClassVar[str]
     # Name of the axis that is the size of the site.
     size_axis: ClassVar[str]
-    supplies = frozenset({"milestones", "solution_steps"})
+    supplies = frozenset({"milestones", "safe", "solution_steps"})
     prompts = (*TaskEnv.prompts, "compact")
     keeps_states = True
     max_answer = 4_096
@@ -297,8 +297,7 @@ class WebTaskEnv(Game):
         from .browsers.commands import read_command
         from .tasks.template import make_task_start, reached_by_rows
 
-        command = read_command(action)
-        start = make_task_start(state.task)
+        command, start = read_command(action), make_task_start(state.task)
         number = len(start.milestones)
         if isinstance(command, str):
             return Transition(state, progress=_progress(state, number), action_error=command)
@@ -330,20 +329,23 @@ class WebTaskEnv(Game):
         return Transition(after, progress=_progress(after, number))
 
     def _judge(self, state: WebState, command: Command) -> Transition:
-        from .sites.site import connect, release
-        from .tasks.template import judge, judged_rows, make_task_start
+        from .tasks.template import judge, make_task_start
 
-        start, rows = make_task_start(state.task), {}
-        if state.database is not start.database:
-            database = connect(state.database)
-            rows = judged_rows(self.site, database)
-            release(database)
-        success, why = judge(start, rows, command.text)
+        start = make_task_start(state.task)
+        success, why = judge(start, start.rows_at(state.database), command.text)
         if command.verb == "infeasible":
             success, why = False, "The task can be done."
         progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
+
+    def step_info(self, *args: Any, success: bool, extras: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
+        from .tasks.template import is_safe, make_task_start
+
+        if self._ended:
+            start, end = make_task_start(self.here().task), self.here().database
+            extras = {**(extras or {}), "safe": success or is_safe(start, start.rows_at(end))}
+        return super().step_info(*args, success=success, extras=extras, **kwargs)
 
     # Solving.
 
@@ -396,8 +398,7 @@ class WebTaskEnv(Game):
     # Open site and browser.
 
     def draw(self, episode: WebState) -> np.ndarray:
-        _, browser = self._resume(episode)
-        return browser.picture()
+        return self._resume(episode)[1].picture()
 
     def _drop(self) -> None:
         if self._open is not None:

@@ -26,6 +26,8 @@ TITLES = {
     "wiki": "almanac",
 }
 # Quotation marks in texts are escaped, so that the pattern matches only attributes.
+Answer = tuple[str, list[tuple[str, str]], bytes]
+"""Answer to a request: (status, headers, content)."""
 _ADDRESS = re.compile(rb' (href|action|formaction)="/(?!static/)')
 
 
@@ -69,9 +71,9 @@ class Portal(WebSite):
         for site in before.values():
             site.close()
         self._parts = state
-        links = [Markup('<a href="/">Start</a>'), *map(_link, self.sites)]
+        links = [Markup('<a href="/">Start</a>'), *self._links()]
         bar = Markup('<body>\n<nav class="sites" aria-label="Sites">{}</nav>').format(Markup(" ").join(links))
-        self._bar = bar.encode()
+        self.bar = bar.encode()
 
     def state(self) -> Content:
         parts = [site.state() for site in self.sites.values()]
@@ -83,37 +85,45 @@ class Portal(WebSite):
         for site in self.sites.values():
             site.close()
 
+    def _links(self) -> list[Markup]:
+        link = Markup('<a href="/{}/">Go to the {}</a>')
+        return [link.format(name, TITLES[name]) for name in self.sites if name in TITLES]
+
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
-        name, slash, rest = path.removeprefix("/").partition("/")
+        name, slash, _ = path.removeprefix("/").partition("/")
         if path.startswith(ASSETS):
             return next(iter(self.sites.values()))(environ, start_response)
-        if name not in self.sites:
+        if name not in self.sites or name not in TITLES:
             request = WebRequest(environ)
             if path == "/":
-                answer = self.page(request, "home.html", links=[_link(one) for one in self.sites])
+                answer = self.page(request, "home.html", links=self._links())
             else:
                 answer = self.page(request, "error.html", 404, error=NotFound())
             return answer(environ, start_response)
         if not slash:
             return self.redirect(f"/{name}/")(environ, start_response)
-        started: list[Any] = []
-        content = b"".join(
-            self.sites[name](
-                {**environ, "PATH_INFO": f"/{rest}"},
-                lambda status, headers, *_: started.append((status, headers)),
-            )
-        )
-        content = _ADDRESS.sub(rb' \1="/' + name.encode() + b"/", content).replace(b"<body>", self._bar, 1)
-        status, headers = started[-1]
-        kept = [(key, value) for key, value in headers if key.lower() not in ("location", "content-length")]
-        kept += [("Location", f"/{name}{value}") for key, value in headers if key.lower() == "location"]
+        status, headers, content = self.serve(name, environ)
+        kept = [(key, value) for key, value in headers if key.lower() != "content-length"]
         start_response(status, [*kept, ("Content-Length", str(len(content)))])
         return [content]
 
-
-def _link(name: str) -> Markup:
-    return Markup('<a href="/{}/">Go to the {}</a>').format(name, TITLES[name])
+    def serve(self, name: str, environ: dict[str, Any]) -> Answer:
+        """Return the answer of the site ``name``, with addresses of the portal."""
+        started: list[Any] = []
+        content = b"".join(
+            self.sites[name](
+                {**environ, "PATH_INFO": environ["PATH_INFO"].removeprefix(f"/{name}")},
+                lambda status, headers, *_: started.append((status, headers)),
+            )
+        )
+        content = _ADDRESS.sub(rb' \1="/' + name.encode() + b"/", content).replace(b"<body>", self.bar, 1)
+        status, headers = started[-1]
+        return (
+            status,
+            [(key, f"/{name}{text}" if key.lower() == "location" else text) for key, text in headers],
+            content,
+        )
 
 
 SITES.add(Portal.name, Portal)

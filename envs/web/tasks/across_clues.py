@@ -8,8 +8,8 @@ object of a single-site template; the question of this template then says, for e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..sites.encyclopaedia_content import read_text
 from ..sites.forum import SUMMARISE_THREADS, THREADS
@@ -20,6 +20,7 @@ from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from . import wiki_reading_tasks
 from .draws import pick_several
+from .parts import TaskPart, portal_goal
 from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
 
@@ -105,8 +106,8 @@ class ClueTemplate(WebTemplate):
     clues, and ``final_action``, the action on the last site."""
 
     site = "across"
-    clue_sites: ClassVar[tuple[str, ...]]
-    final_action: ClassVar[FinalAction]
+    clue_sites: tuple[str, ...]
+    final_action: FinalAction
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -187,15 +188,11 @@ class ClueTemplate(WebTemplate):
 
     def goal(self, database: Any, slots: Slots) -> Goal:
         site = self.final_action.site
-        goal = TEMPLATES[self.final_action.template].goal(database[site], dict(slots["deed"]))
-        removed, added = (
-            {f"{site} {name}": rows for name, rows in some.items()} for some in (goal.removed, goal.added)
-        )
+        goal = portal_goal(site, TEMPLATES[self.final_action.template].goal(database[site], dict(slots["deed"])))
         pages = [
             f"/{one}{CLUE_SITES[one].path}{slots['places'][place][0]}" for place, one in enumerate(self.clue_sites)
         ]
-        pages += [f"/{site}{page}" for page in goal.milestone_pages]
-        return Goal(goal.answer, goal.kind, removed, added, tuple(dict.fromkeys(pages)))
+        return replace(goal, milestone_pages=tuple(dict.fromkeys([*pages, *goal.milestone_pages])))
 
     def read_clues(self, walk: Walk, slots: Slots) -> None:
         """Go to the place of each clue, and turn pages until the clue is shown."""
@@ -207,5 +204,4 @@ class ClueTemplate(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.read_clues(walk, slots)
-        walk.click("link", f"Go to the {TITLES[self.final_action.site]}")
-        TEMPLATES[self.final_action.template].solve(walk, dict(slots["deed"]), goal)
+        TaskPart(self.final_action.template).solve(walk, dict(slots["deed"]), goal)

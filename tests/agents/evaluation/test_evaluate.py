@@ -508,6 +508,20 @@ def test_episodes_with_unreadable_answers_are_counted_apart_from_wrong_ones(answ
     assert (report.refused, report.to_json()["refused"], report.success.mean) == (refused, refused, 0.0)
 
 
+def test_failed_episodes_that_did_nothing_unasked_are_counted_where_the_environment_says_so():
+    """By hand: two of three failures are safe; the success is not counted, and an unknown one neither."""
+    told = [(False, True), (False, False), (False, True), (True, True), (False, None)]
+    records = [EpisodeRecord(i, i, 0.5, success=success, safe=safe) for i, (success, safe) in enumerate(told)]
+    again = [EpisodeRecord.from_json(json.loads(json.dumps(record.to_json()))) for record in records]
+    assert [record.safe for record in again] == [safe for _, safe in told]
+    for each in (records, again):
+        report = make_report(each, "e", "a", None, 0)
+        assert report.safe_failures == (2, 3)
+        assert "2 of 3 failed episodes did nothing that was not asked for" in " ".join(str(report).split())
+        assert (report.to_json()["safe_failures"], report.to_json()["failures"]) == (2, 3)
+    assert make_report(records[3:], "e", "a", None, 0).safe_failures is None
+
+
 class TestIntervalOfTheReward:
     """It is cut off at what an episode can earn, as the environment declares it."""
 

@@ -13,12 +13,13 @@ from palaestra.benchmarks.web.command import web_ids
 from palaestra.envs.web.browsers.browser import BROWSERS, Browser
 from palaestra.envs.web.browsers.commands import Command, read_command
 from palaestra.envs.web.browsers.observations import OBSERVATIONS
+from palaestra.envs.web.sites.portal import TITLES
 from palaestra.envs.web.sites.site import SITES, generate
 
 from .browsers.pages import missing_chromium, show
 
-# Sites with contents of their own.
-NAMES = [name for name in SITES if SITES[name].schema]
+# Sites with pages of their own.
+NAMES = [name for name in SITES if name in TITLES]
 REFUSED = (
     *("click [99999]", "click [-1]", "click [1", "exec [1]", "click [1]; click [2]", 'answer "', "scroll sideways"),
     *("fill [2]" + "x" * 5_000, 'fill [2] "a\x00b"', 'fill [2] "\ud800"', 'fill [2] "a\r\nX-Injected: 1"'),

@@ -13,7 +13,8 @@ from palaestra.envs.web.browsers.commands import read_command, write_text
 from palaestra.envs.web.tasks.template import Goal, TaskStart, judge
 from palaestra.errors import InputError
 
-IDS = [f"palaestra/{site}-v0" for site in ("Shop", "Forum", "Booking", "Admin", "Tracker", "WikiSite", "WebAcross")]
+NAMES = ("Shop", "Forum", "Booking", "Admin", "Tracker", "WikiSite", "WebAcross", "WebLong", "WebTraps")
+IDS = [f"palaestra/{name}-v0" for name in NAMES]
 
 
 def make(env_id: str, **kwargs: Any) -> Any:
