@@ -27,6 +27,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..checks import check_count
+from ..envs.param_env import as_task_env
 from ..errors import InputError
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
 from ..teachers.students.ppo import VectorObservation
@@ -84,7 +85,8 @@ def success_rate(
     """
     check_count("episodes", episodes, 1)
     is_id = isinstance(env, str)
-    played, options = _as_arrays(_make(env, {**kwargs, "split": split} if is_id else {})), None if is_id else kwargs
+    made = _make(env, {**kwargs, "split": split} if is_id else {})
+    played, options = _as_arrays(as_task_env(made)), None if is_id else kwargs
     solved = 0
     for episode in range(seed, seed + episodes):
         observation, _ = played.reset(seed=episode, options=options or None)

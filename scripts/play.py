@@ -25,6 +25,7 @@ from ..agents.evaluation import environment_spec
 from ..agents.human import HumanAgent, show_text
 from ..agents.oracle import has_solver
 from ..envs import Question
+from ..envs.param_env import make_task_env
 from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
 from ..rewards.answers.blocks import strip_block_marks
@@ -89,7 +90,7 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     """Make the environment, with text rendering if it has one."""
     spec = environment_spec(config.env)
     options = parse_options((text for group in config.env_option for text in group), "an environment")
-    env = gym.make(spec, disable_env_checker=True, **options)
+    env = make_task_env(spec, **options)
     space = getattr(env.unwrapped, "param_space", None)
     modes = env.metadata.get("render_modes", [])
     env.close()
@@ -100,7 +101,7 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
         options |= {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
     if "ansi" in modes:
         options["render_mode"] = "ansi"
-    return gym.make(spec, disable_env_checker=True, **options)
+    return make_task_env(spec, **options)
 
 
 def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
