@@ -168,3 +168,18 @@ def test_an_input_that_ends_is_one_sentence(typed):
     code, _, err = typed([], *LINEAR)
     assert code == 2
     assert "the input ended" in err
+
+
+def test_help_and_quit_are_no_actions(typed):
+    code, out, _ = typed(["/help", "3"], *LINEAR)
+    assert code == 0
+    assert "An action is a line of text" in out
+    assert "Solved; reward 1." in out
+    code, out, _ = typed(["/quit"], *LINEAR, "--episodes", "3")
+    assert code == 0
+    assert "0 of 0 won." in out
+    assert "Not solved" not in out
+    code, out, _ = typed(["/help", "?", "/quit"], "palaestra/DoorKey-v0", "--difficulty", "0", "--seed", "3")
+    assert code == 0
+    assert "An action is a number: 0 (left), 1 (right), 2 (forward)" in out
+    assert "is not an action here" not in out
