@@ -7,6 +7,7 @@ learner=q rate=0.5". The test is on tasks spread evenly over the environment's r
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import math
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from ...agents.students.student_config import StudentConfig
 from ...envs.param_env import make_task_env
 from ...errors import InputError, unknown_name
 from ...teachers import choose_space, make, range_options
-from ...teachers.benchmarks.table import Table, TableResult, find_factory, parse_named, parse_teacher
+from ...teachers.benchmarks.table import Table, TableResult, parse_named, parse_teacher
 from ..harness import require
 from ..students import train_student
 from .gridworlds import AT_THE_END, CHECKPOINTS, ON_THE_WAY
@@ -65,25 +66,27 @@ def configure(setting: Mapping[str, Any], teacher: str, seed: int, length: int) 
     if setting["learner"] not in students:
         raise unknown_name("learner", setting["learner"], [*students, SB3])
     kind = LEARNERS[setting["learner"]].config
-    known = kind.__dataclass_fields__
-    for name in setting["options"]:
-        if name not in known:
-            raise unknown_name(f"option of {setting['learner']}", name, known)
     name, teacher_options = parse_teacher(teacher)
-    fixed: dict[str, Any] = {"threads": 1, "device": "cpu", "track": ()}
-    return kind(
-        env=setting["env"],
-        teacher=name,
-        teacher_options=teacher_options,
-        seed=seed,
-        steps=length,
-        eval_every=max(length // CHECKPOINTS, 1),
-        eval_episodes=ON_THE_WAY,
-        final_episodes=AT_THE_END,
-        checkpoint_every=2 * length,
-        **{name: value for name, value in fixed.items() if name in known},
-        **setting["options"],
-    )
+    fixed = {
+        "env": setting["env"],
+        "teacher": name,
+        "teacher_options": teacher_options,
+        "seed": seed,
+        "steps": length,
+        "eval_every": max(length // CHECKPOINTS, 1),
+        "eval_episodes": ON_THE_WAY,
+        "final_episodes": AT_THE_END,
+        "checkpoint_every": 2 * length,
+        "threads": 1,
+        "device": "cpu",
+        "track": (),
+    }
+    known = [field.name for field in dataclasses.fields(kind) if field.name not in fixed]
+    for option in setting["options"]:
+        if option not in known:
+            raise unknown_name(f"option of {setting['learner']}", option, known)
+    own = {field.name: fixed[field.name] for field in dataclasses.fields(kind) if field.name in fixed}
+    return kind(**own, **setting["options"])
 
 
 def train(setting: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:
@@ -101,7 +104,7 @@ def train(setting: Mapping[str, Any], teacher: str, seed: int, length: int) -> T
         curve=([float(row["step"]) for row in rows], scores),
         measures={
             "over the run": sum(scores[1:]) / len(scores[1:]),
-            "return": float(rows[-1]["reward"]),
+            "return in its range": _place(rows[-1], low, high),
             **({} if math.isnan(hardest) else {"hardest": hardest}),
         },
         hyperparameters=parse_teacher(teacher)[1],
@@ -119,6 +122,11 @@ def _score(row: Mapping[str, Any], low: float, high: float) -> float:
     """Return the success rate of a row of an evaluation, or the place of its mean return in the declared range."""
     if not math.isnan(row["success"]):
         return float(row["success"])
+    return _place(row, low, high)
+
+
+def _place(row: Mapping[str, Any], low: float, high: float) -> float:
+    """Return the place of a row's mean return in the declared range: 0 is the least, 1 the most."""
     return (float(row["reward"]) - low) / (high - low)
 
 
@@ -137,9 +145,7 @@ def train_sb3(setting: Mapping[str, Any], teacher: str, seed: int, length: int) 
     spec = environment_spec(setting["env"])
     env = make_task_env(spec, split="train")
     name, chosen = parse_teacher(teacher)
-    space = choose_space(name, env)
-    find_factory(name)
-    env = curriculum_env(env, make(name, space, seed=seed, **{**range_options(env), **chosen}))
+    env = curriculum_env(env, make(name, choose_space(name, env), seed=seed, **{**range_options(env), **chosen}))
     model = kind("MlpPolicy", env, seed=seed, device="cpu", **options)
 
     def test(episodes: int) -> dict[str, Any]:
@@ -177,9 +183,9 @@ TABLE = Table(
     x="environment steps",
     curve="held-out tasks solved",
     seeds=5,
-    columns=("over the run", "return"),
+    columns=("over the run", "return in its range"),
     further=(
-        "Over the run: the mean of the scores on the way, from fewer tasks. Return: mean return of the last "
-        "evaluation. Hardest: share solved of the hardest part of the held-out tasks."
+        "Over the run: the mean of the scores on the way, from fewer tasks. Return in its range: place of the last "
+        "test's mean return in the declared range. Hardest: share solved of the hardest part of the held-out tasks."
     ),
 )
