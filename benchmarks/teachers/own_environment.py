@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...agents.evaluation import Report, environment_spec, evaluate
-from ...agents.grpo.run.logs import evaluation_row
 from ...agents.learners import LEARNERS
 from ...agents.students.student_config import StudentConfig
 from ...envs.param_env import make_task_env
@@ -132,6 +131,7 @@ def _place(row: Mapping[str, Any], low: float, high: float) -> float:
 
 def train_sb3(setting: Mapping[str, Any], teacher: str, seed: int, length: int) -> list[dict[str, Any]]:
     """Train a model of Stable-Baselines3 on one environment; return the rows of its evaluations."""
+    from ...agents.grpo.run.logs import evaluation_row
     from ...integrations.sb3 import as_arrays, curriculum_env
 
     options = dict(setting["options"])
