@@ -25,7 +25,7 @@ from ..agents.evaluation import environment_spec
 from ..agents.human import HumanAgent, show_text
 from ..agents.oracle import has_solver
 from ..envs import Question
-from ..envs.param_env import make_task_env
+from ..envs.param_env import ParamEnv, make_task_env
 from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
 from ..rewards.answers.blocks import strip_block_marks
@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise InputError(f"--seed must not be negative, but it is {config.seed}.")
     env = _make(config)
     console = Console(highlight=False)
-    console.print(Text(f"{config.env}: {summary(type(env.unwrapped))}", style="bold"))
+    kind = type(env.unwrapped.env.unwrapped if isinstance(env.unwrapped, ParamEnv) else env.unwrapped)
+    console.print(Text(f"{config.env}: {summary(kind)}", style="bold"))
     player = HumanAgent(commands=(HINT, HELP, QUIT))
     player.bind([env])
     solved = isinstance(env.unwrapped, Question) or has_solver(env)
