@@ -26,12 +26,14 @@ class HumanAgent(Agent):
     Args:
         stdin: stream of actions, one per line; standard input by default.
         stdout: stream to which observations are printed; standard output by default.
+        commands: lines that are returned as they are although they are no actions, for the caller to obey.
     """
 
     name = "human"
     max_slots = 1
 
-    def __init__(self, stdin: TextIO | None = None, stdout: TextIO | None = None):
+    def __init__(self, stdin: TextIO | None = None, stdout: TextIO | None = None, commands: Sequence[str] = ()):
+        self._commands = frozenset(commands)
         self._stdin = stdin
         self._stdout = stdout
         self._envs: list[gym.Env] = []
@@ -68,7 +70,7 @@ class HumanAgent(Agent):
         names = self._action_names(slot)
         while True:
             answer = self._read_line(console, f"{self._prompt(slot, numbered, names)}> ", self.arrow_keys(slot))
-            if numbered is None:
+            if numbered is None or answer.strip() in self._commands:
                 return answer
             action = names.get(answer.strip().lower())
             if action is None and answer.strip().lstrip("-").isdecimal():
@@ -127,6 +129,14 @@ class HumanAgent(Agent):
             if callable(draw):
                 return f"{title}{draw()}"
         return repr(observation)
+
+    def action_words(self, slot: int = 0) -> str:
+        """Describe the actions in a sentence: the numbers and names of a numbered environment, or text."""
+        space = self._envs[slot].action_space
+        if not isinstance(space, gym.spaces.Discrete):
+            return "An action is a line of text, in the form that the environment asks for."
+        names = ", ".join(f"{number} ({name})" for name, number in self._action_names(slot).items())
+        return f"An action is a number: {names or f'{space.start} to {space.start + space.n - 1}'}."
 
     def _action_names(self, slot: int) -> dict[str, int]:
         """Map lower-case names of actions to numbers by the enumeration ``env.actions`` (as in MiniGrid); else {}."""

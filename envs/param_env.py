@@ -6,7 +6,8 @@
     env = TeacherWrapper(env, "alp-gmm")
 
 A parameter sets an attribute of the environment, an argument of the environment's constructor, an option of its reset,
-or whatever a given function changes.
+or whatever a given function changes. An environment whose own reset reads ``options["params"]`` gets the rest,
+difficulty and splits, where commands make it (`make_task_env`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from ..checks import WatchedMapping
 from ..errors import InputError, find_near, unknown_name
-from .param_space import Axis, ParamSpace
+from .param_space import Axis, FloatAxis, IntAxis, ParamSpace
 from .registration import make_registered
 from .splits import check_split
+from .task_env import TaskEnv
 
-Place = Literal["attribute", "argument", "option"] | Callable[[Any, Any], None]
-PLACES = ("attribute", "argument", "option")
+Place = Literal["attribute", "argument", "option", "params"] | Callable[[Any, Any], None]
+PLACES = ("attribute", "argument", "option", "params")
 
 
 class ParamEnv(gym.Env[Any, Any]):
@@ -39,8 +43,9 @@ class ParamEnv(gym.Env[Any, Any]):
         param_space: the axes (see `ParamSpace`), each with its range and its harder side.
         apply: axis -> the place where its value goes: "attribute" (of ``env.unwrapped``, set before each reset),
             "argument" (of the constructor; if the value changes, a new environment is made), "option" (of the reset),
-            or a function called with ``(env.unwrapped, value)`` before each reset. An axis without an entry sets the
-            attribute of its name, or if there is none, the constructor's argument of its name.
+            "params" (an entry of the reset's option of that name), or a function called with ``(env.unwrapped, value)``
+            before each reset. An axis without an entry sets the attribute of its name, or if there is none, the
+            constructor's argument of its name.
         difficulty: difficulty of all tasks; None draws the parameters uniformly at each reset.
         return_range: minimum and maximum return of an episode, for teachers.
         success: minimum return for ``info["is_success"]``; None leaves that key to ``env``.
@@ -87,7 +92,7 @@ class ParamEnv(gym.Env[Any, Any]):
         self._task_difficulty = 0.0
         self._return = 0.0
         # Parameters that have not been read yet; None after the end of the first episode.
-        told = ("attribute", "option")
+        told = ("attribute", "option", "params")
         self._unread: set[str] | None = {name for name, place in self._places.items() if place in told}
         self._options = WatchedMapping({})
         self._family = type(env.unwrapped)
@@ -111,7 +116,9 @@ class ParamEnv(gym.Env[Any, Any]):
         )
         others |= self._apply(params)
         if self._unread is not None:
-            self._unread -= self._options.read
+            self._unread -= self._find_read()
+            if isinstance(others.get("params"), dict):
+                others["params"] = WatchedMapping(others["params"])
             others = self._options = WatchedMapping(others)
             self._watch_attributes(self._unread)
         # Without a seed, an environment made anew would draw one that this generator does not determine.
@@ -164,13 +171,15 @@ class ParamEnv(gym.Env[Any, Any]):
         arguments = {name: value for name, value in params.items() if self._places[name] == "argument"}
         if arguments != self._arguments:
             self._remake(arguments)
-        options = {}
+        options: dict[str, Any] = {}
         for name, value in params.items():
             place = self._places[name]
             if place == "attribute":
                 setattr(self.env.unwrapped, name, value)
             elif place == "option":
                 options[name] = value
+            elif place == "params":
+                options.setdefault("params", {})[name] = value
             elif callable(place):
                 place(self.env.unwrapped, value)
         return options
@@ -212,10 +221,15 @@ class ParamEnv(gym.Env[Any, Any]):
         except TypeError:  # a class with slots, or not made in Python
             unread -= names
 
+    def _find_read(self) -> set[str]:
+        """Return the options of the first reset that were read, and the entries of its "params"."""
+        params = dict.get(self._options, "params")
+        return self._options.read | (params.read if isinstance(params, WatchedMapping) else set())
+
     def _end_watch(self) -> None:
         if self._unread is None:
             return
-        unread, self._unread = self._unread - self._options.read, None
+        unread, self._unread = self._unread - self._find_read(), None
         if type(self.env.unwrapped) is not self._family:
             self.env.unwrapped.__class__ = self._family
         if unread:
@@ -224,3 +238,79 @@ class ParamEnv(gym.Env[Any, Any]):
                 "do not differ by it; is it an argument of its constructor (apply={...: 'argument'})?",
                 stacklevel=3,
             )
+
+
+class _ArrayParams(gym.Wrapper[Any, Any, Any, Any]):
+    """Hand the parameters x0, x1, ... to an environment as one value of its ``param_space``, a Box or a Discrete."""
+
+    def __init__(self, env: gym.Env[Any, Any], space: gym.spaces.Box | gym.spaces.Discrete):
+        super().__init__(env)
+        self._space = space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        if options and "params" in options:
+            values = list(options["params"].values())
+            one = isinstance(self._space, gym.spaces.Discrete)
+            task = values[0] if one else np.array(values, self._space.dtype).reshape(self._space.shape)
+            options = {**options, "params": task}
+        return self.env.reset(seed=seed, options=options)
+
+
+def as_task_env(env: gym.Env[Any, Any], **shared: Any) -> gym.Env[Any, Any]:
+    """Give difficulty, axes and splits to an environment that has only a ``param_space`` (its own or a wrapper's) and
+    reads tasks from ``options["params"]``. Any other environment is returned unchanged.
+
+    The space may be a `ParamSpace`, or a bounded Box or Discrete, whose axes are called x0, x1, ..., with the hard side
+    up. The range of returns is the declared ``return_range``, and success is as the environment reports it.
+
+    Args:
+        env: an environment.
+        shared: ``difficulty``, ``axes`` and ``split``, as for `ParamEnv`.
+
+    Raises:
+        InputError: the space is of another kind or unbounded, or an argument has an invalid value.
+    """
+    is_complete = any(hasattr(env.unwrapped, name) for name in ("split", "takes_difficulty"))
+    if is_complete or not env.has_wrapper_attr("param_space"):
+        return env
+    space, inner = env.get_wrapper_attr("param_space"), env
+    if isinstance(space, gym.spaces.Box | gym.spaces.Discrete):
+        inner, space = _ArrayParams(env, space), ParamSpace(_find_axes(space))
+    if not isinstance(space, ParamSpace):
+        raise InputError(f"the param_space of {env} must be a ParamSpace, a bounded Box or a Discrete, not {space!r}.")
+    span = env.get_wrapper_attr("return_range") if env.has_wrapper_attr("return_range") else (0.0, 1.0)
+    made = ParamEnv(inner, space, apply=dict.fromkeys(space.names, "params"), return_range=span, **shared)
+    made.spec = env.spec
+    return made
+
+
+def _find_axes(space: gym.spaces.Box | gym.spaces.Discrete) -> list[Axis]:
+    if isinstance(space, gym.spaces.Discrete):
+        return [IntAxis("x0", int(space.start), int(space.start + space.n - 1))]
+    if not space.is_bounded():
+        raise InputError(f"{space} is unbounded; a param_space needs finite low and high.")
+    kind: Any = IntAxis if np.issubdtype(space.dtype or np.float64, np.integer) else FloatAxis
+    bounds = zip(np.ravel(space.low).tolist(), np.ravel(space.high).tolist(), strict=True)
+    return [kind(f"x{i}", low, high) for i, (low, high) in enumerate(bounds)]
+
+
+def make_task_env(spec: EnvSpec, **kwargs: Any) -> gym.Env[Any, Any]:
+    """Make an environment by its spec, with ``difficulty``, ``axes`` and ``split`` among the arguments even if
+    only `as_task_env` gives it these. An environment without parameters has no splits; ``split`` is ignored.
+
+    Raises:
+        InputError: the environment has no parameters, but difficulty or axes are given; or as in `as_task_env`.
+    """
+    entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
+    shared = {name: kwargs.pop(name) for name in ("difficulty", "axes", "split") if name in kwargs}
+    if not (isinstance(entry, type) and issubclass(entry, TaskEnv)):
+        env = gym.make(spec, disable_env_checker=True, **kwargs)
+        if not env.has_wrapper_attr("param_space"):
+            if given := sorted(name for name in shared if name != "split" and shared[name]):
+                raise InputError(f"{spec.id!r} has no difficulty and no axes; leave {' and '.join(given)} out.")
+            return env
+        made = as_task_env(env, **shared)
+        if made is not env or not shared:
+            return made
+        env.close()
+    return gym.make(spec, disable_env_checker=True, **kwargs, **shared)

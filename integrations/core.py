@@ -25,7 +25,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ..agents.evaluation import environment_spec
 from ..checks import check_count
+from ..envs.param_env import make_task_env
 from ..envs.question import Question
 from ..envs.registration import make_registered
 from ..envs.unicode import Unicode
@@ -274,7 +276,7 @@ def make_array_env(env_id: str, kwargs: Mapping[str, Any] | None = None) -> gym.
     Raises:
         InputError: an unknown id, or an environment that is played in text.
     """
-    env = make_registered(env_id, **(kwargs or {}))
+    env = make_task_env(environment_spec(env_id), **(kwargs or {}))
     if is_text(env.observation_space) or is_text(env.action_space):
         env.close()
         twin = env_id.replace("Text-v", "-v")

@@ -9,7 +9,8 @@
     print(env.get_wrapper_attr("teacher").metrics())
     print(success_rate(model, "palaestra/LavaGap-v0", episodes=20, difficulty=0))
 
-Any algorithm of Stable-Baselines3 works, and any other learner of Gymnasium environments with array observations.
+Without a curriculum, `as_arrays` is all that a gridworld needs: ``PPO("MlpPolicy", as_arrays(gym.make(...)))``. Any
+algorithm of Stable-Baselines3 works, and any other learner of Gymnasium environments with array observations.
 Environments in text have no array observations; language models play them. An environment of another package gets
 parameters by `palaestra.envs.ParamEnv`:
 
@@ -27,6 +28,7 @@ import gymnasium as gym
 import numpy as np
 
 from ..checks import check_count
+from ..envs.param_env import as_task_env
 from ..errors import InputError
 from ..teachers import ServedTeacher, Teacher, TeacherHandle, TeacherWrapper
 from ..teachers.students.ppo import VectorObservation
@@ -36,9 +38,7 @@ from .core import make_array_env
 def curriculum_env(
     env: str | gym.Env[Any, Any], teacher: str | Teacher | ServedTeacher | TeacherHandle, seed: int = 0, **kwargs: Any
 ) -> gym.Env[Any, Any]:
-    """Make an environment whose tasks a teacher chooses, with observations as one array.
-
-    A vector without bounds stays as it is; everything else becomes float32 in [0, 1].
+    """Make an environment whose tasks a teacher chooses, with observations as one array; see `as_arrays`.
 
     ``env.get_wrapper_attr("teacher")`` is the teacher. For several processes (``SubprocVecEnv``) pass a served teacher:
     ``with palaestra.teachers.serve(teacher) as served``.
@@ -53,7 +53,7 @@ def curriculum_env(
         InputError: an unknown environment or teacher, or an environment that is played in text.
     """
     made = _make(env, kwargs)
-    return _as_arrays(
+    return as_arrays(
         TeacherWrapper(made, teacher, seed=seed) if isinstance(teacher, str) else TeacherWrapper(made, teacher)
     )
 
@@ -84,7 +84,8 @@ def success_rate(
     """
     check_count("episodes", episodes, 1)
     is_id = isinstance(env, str)
-    played, options = _as_arrays(_make(env, {**kwargs, "split": split} if is_id else {})), None if is_id else kwargs
+    made = _make(env, {**kwargs, "split": split} if is_id else {})
+    played, options = as_arrays(as_task_env(made)), None if is_id else kwargs
     solved = 0
     for episode in range(seed, seed + episodes):
         observation, _ = played.reset(seed=episode, options=options or None)
@@ -110,8 +111,13 @@ def _make(env: str | gym.Env[Any, Any], kwargs: Mapping[str, Any]) -> gym.Env[An
     return env
 
 
-def _as_arrays(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    """Observations as learners of arrays take them; see `curriculum_env`."""
+def as_arrays(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
+    """Return the environment with observations as one array. A vector without bounds stays as it is; everything else
+    becomes float32 in [0, 1], and text beside it, such as the mission of a gridworld, is left out.
+
+    Raises:
+        InputError: the observations have only text, or another part without bounds.
+    """
     space = env.observation_space
     is_open = isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and not space.is_bounded()
     return env if is_open else VectorObservation(env)

@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("list", "list what is registered: environments, agents, teachers, recipes, rewards, verifiers"),
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, with adapters merged on request"),
-    "dataset": ("dataset", "write tasks of an environment as a data set, or upload it"),
+    "dataset": ("dataset", "write tasks or played episodes as a data set, or upload it"),
     "audit": ("audit", "measure forgetting between tasks, or what a student loses when its observations are changed"),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),

@@ -58,6 +58,7 @@ from ..agents.grpo.run.mixture import environment_of
 from ..agents.language.language_agent import read_run_settings
 from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
+from ..envs.param_env import make_task_env
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError, MissingExtra
 from .axes import parse_axes
@@ -403,7 +404,7 @@ def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], opt
 
 
 def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:
-    env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
+    env = make_task_env(environment_spec(env_id), **options)
     space = getattr(env.unwrapped, "param_space", None)
     env.close()
     if space is None:

@@ -1,8 +1,8 @@
 """``palaestra new``: write a package of your own, with a working example to replace, tests, entry point and README.
 
-The example is an environment, teacher, reward, recipe or agent. After ``pip install -e FOLDER``, all commands and
-registries know it by its name, and ``pytest`` in the folder tests it; an environment must pass the tests of all
-environments.
+The example is an environment, teacher, reward, recipe or agent. After the ``pip install`` that is shown at the end, all
+commands and registries know it by its name, and ``pytest`` in the folder tests it; an environment must pass the tests
+of all environments.
 
 examples:
   palaestra new env word-sums          # gym.make("word_sums/WordSums-v0")
@@ -13,12 +13,14 @@ examples:
 from __future__ import annotations
 
 import importlib.util
+import json
 import keyword
 import re
 import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Literal
 
@@ -58,10 +60,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec(module) is not None:
         raise InputError(f"a module {module!r} is installed already, which this one would hide; take another name.")
     place = options.path.expanduser() / options.name
-    write_package(place, write_pieces(options.kind, options.name.lower(), module, registered, title))
-    folder = shlex.quote(str(place))
-    print(f"{place}: {registered}, in {module}.py\n\nnext:\n  pip install -e {folder}\n  pytest {folder}")
+    source = find_source()
+    write_package(place, write_pieces(options.kind, options.name.lower(), module, registered, title, source))
+    folder, first = shlex.quote(str(place)), f"{source} " if source else ""
+    print(f"{place}: {registered}, in {module}.py\n\nnext:\n  pip install {first}-e {folder}\n  pytest {folder}")
     return 0
+
+
+def find_source() -> str:
+    """Return the arguments of pip that install Palaestra as it is installed here: ``-e CHECKOUT``, or the address of a
+    repository or a wheel; "" if it came from an index. Given together with a package that depends on it, pip asks no
+    index for it."""
+    checkout = Path(__file__).resolve().parents[1]
+    if (checkout / "pyproject.toml").is_file():
+        return f"-e {shlex.quote(str(checkout))}"
+    try:
+        text = distribution("palaestra").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return ""
+    origin = json.loads(text or "{}")
+    if "vcs_info" in origin:
+        version = origin["vcs_info"]
+        return shlex.quote(f"palaestra @ {version['vcs']}+{origin['url']}@{version['commit_id']}")
+    return shlex.quote(f"palaestra @ {origin['url']}") if origin else ""
 
 
 def _taken(kind: str) -> Sequence[str]:

@@ -36,10 +36,10 @@ testpaths = ["tests"]
 README = """\
 # $title
 
-$what for [Palaestra](https://pypi.org/project/palaestra/), in `$module.py`.
+$what for Palaestra, in `$module.py`.
 
 ```bash
-pip install -e '.[test]'
+pip install $source-e '.[test]'
 pytest                # $tested
 $try_it
 ```
@@ -49,7 +49,7 @@ after changing it there.
 """
 
 ENV = '''\
-"""$name: an example, which adds up numbers. Put your own task in its place; the headings of the docstring stay."""
+"""$name: an example, which doubles numbers. Put your own task in its place; the headings of the docstring stay."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ from palaestra.envs import IntAxis, ParamSpace, Question, Task, register
 
 
 class $Class(Question):
-    """Add up numbers: the example that stands here until the task is written.
+    """Double a number: the example that stands here until the task is written.
 
     Description:
-        Numbers of three digits, joined by plus signs. For several turns derive from `palaestra.envs.Game` instead.
+        A whole number is to be doubled. For several turns derive from `palaestra.envs.Game` instead.
 
     Parameters:
-        terms (2 to 8): how many numbers.
+        digits (3 to 12): digits of the number.
 
     Observation:
-        Text such as ``What is 512 + 204 + 871? Answer with an integer only.``
+        Text such as ``What is 2 * 512? Answer with an integer only.``
 
     Actions:
         Text with one integer.
 
     Reward:
-        1 for the exact sum, 0 otherwise.
+        1 for the exact product, 0 otherwise.
 
     Termination:
         After the first answer.
@@ -84,19 +84,19 @@ class $Class(Question):
         Made here.
     """
 
-    param_space = ParamSpace([IntAxis("terms", 2, 8)])
+    param_space = ParamSpace([IntAxis("digits", 3, 12)])
     verifier = "integer"
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
-        numbers = rng.integers(100, 1000, params["terms"]).tolist()
-        prompt = f"What is {' + '.join(map(str, numbers))}? Answer with an integer only."
-        return Task(prompt, reference=sum(numbers), data=numbers)
+        least = 10 ** (params["digits"] - 1)
+        number = int(rng.integers(least, 10 * least))
+        return Task(f"What is 2 * {number}? Answer with an integer only.", reference=2 * number, data=number)
 
     def solution_steps(self, task: Task) -> list[str]:
-        """The worked solution, a line for each number that is added, and the answer at the end."""
-        numbers = task.data
-        steps = [f"{sum(numbers[:i])} + {n} = {sum(numbers[: i + 1])}" for i, n in enumerate(numbers) if i]
-        return [*steps, self.oracle(task)]
+        """The worked solution, a line for each digit that is not 0, and the answer at the end."""
+        text = str(task.data)
+        parts = [int(digit) * 10 ** (len(text) - place) for place, digit in enumerate(text, start=1)]
+        return [*(f"2 * {part} = {2 * part}" for part in parts if part), self.oracle(task)]
 
 
 register("$name", $Class)
@@ -378,7 +378,7 @@ KINDS: dict[str, Piece] = {
 }
 
 
-def write_pieces(kind: str, project: str, module: str, name: str, title: str) -> dict[str, str]:
+def write_pieces(kind: str, project: str, module: str, name: str, title: str, source: str = "") -> dict[str, str]:
     """Return the files of a package, as path -> text.
 
     Args:
@@ -387,11 +387,13 @@ def write_pieces(kind: str, project: str, module: str, name: str, title: str) ->
         module: name of the module.
         name: registered name.
         title: name of the class.
+        source: arguments of pip that install Palaestra itself; "" if an index has it.
     """
     piece = KINDS[kind]
     words = {"project": project, "module": module, "name": name, "Class": title, "title": title}
     words |= {"attribute": module if kind == "recipe" else title, "group": piece.group, "what": piece.what}
     words |= {"tested": piece.tested, "extra": piece.extra, "try_it": Template(piece.try_it).substitute(words)}
+    words["source"] = f"{source} " if source else ""
     texts = {
         "pyproject.toml": PYPROJECT,
         "README.md": README,

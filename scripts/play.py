@@ -1,8 +1,8 @@
 """``palaestra play``: play an environment yourself, in the terminal.
 
-You see the observations that a model would get, and type its answers. ``?`` shows the next step of a solution, Ctrl-C
-ends. If actions are directions, the arrow keys type them. After each episode its result is shown, and after a failure
-the solver's answer.
+You see the observations that a model would get, and type its answers. ``?`` shows the next step of a solution,
+``/help`` the actions, and ``/quit`` ends. If actions are directions, the arrow keys type them. After each episode its
+result is shown, and after a failure the solver's answer.
 
 examples:
   palaestra play palaestra/Sokoban-v0
@@ -25,6 +25,7 @@ from ..agents.evaluation import environment_spec
 from ..agents.human import HumanAgent, show_text
 from ..agents.oracle import has_solver
 from ..envs import Question
+from ..envs.param_env import ParamEnv, make_task_env
 from ..envs.tools.tool_question import ToolQuestion
 from ..errors import InputError
 from ..rewards.answers.blocks import strip_block_marks
@@ -32,7 +33,7 @@ from .axes import parse_axes
 from .docstrings import summary
 from .options import parse_options
 
-HINT = "?"
+HINT, HELP, QUIT = "?", "/help", "/quit"
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise InputError(f"--seed must not be negative, but it is {config.seed}.")
     env = _make(config)
     console = Console(highlight=False)
-    console.print(Text(f"{config.env}: {summary(type(env.unwrapped))}", style="bold"))
-    player = HumanAgent()
+    kind = type(env.unwrapped.env.unwrapped if isinstance(env.unwrapped, ParamEnv) else env.unwrapped)
+    console.print(Text(f"{config.env}: {summary(kind)}", style="bold"))
+    player = HumanAgent(commands=(HINT, HELP, QUIT))
     player.bind([env])
-    if isinstance(env.unwrapped, Question) or has_solver(env):
-        console.print(Text(f"{HINT} shows the next step of a solution, Ctrl-C ends.", style="dim"))
+    solved = isinstance(env.unwrapped, Question) or has_solver(env)
+    about = f"{HINT} shows the next step of a solution, {HELP} the actions" if solved else f"{HELP} shows the actions"
+    console.print(Text(f"{about}, {QUIT} ends.", style="dim"))
     if sys.stdin.isatty() and (keys := player.arrow_keys()):
         at_once = all(text.endswith("\n") for text in keys.values())
         about = "The arrow keys move." if at_once else "The arrow keys write moves, Enter sends them."
         console.print(Text(about, style="dim"))
-    won = 0
+    won = played = 0
     for episode in range(config.episodes):
         player.reset([0])
         info = _play(env, player, config.seed if episode == 0 else None, lambda *said: show_text(console, *said))
-        won += bool(info.get("is_success"))
+        if info is None:
+            break
+        won, played = won + bool(info.get("is_success")), played + 1
     if config.episodes > 1:
-        console.print(f"{won} of {config.episodes} won.")
+        console.print(f"{won} of {played} won.")
     env.close()
     return 0
 
@@ -89,7 +94,7 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
     """Make the environment, with text rendering if it has one."""
     spec = environment_spec(config.env)
     options = parse_options((text for group in config.env_option for text in group), "an environment")
-    env = gym.make(spec, disable_env_checker=True, **options)
+    env = make_task_env(spec, **options)
     space = getattr(env.unwrapped, "param_space", None)
     modes = env.metadata.get("render_modes", [])
     env.close()
@@ -100,11 +105,11 @@ def _make(config: PlayOptions) -> gym.Env[Any, Any]:
         options |= {"split": config.split, "difficulty": config.difficulty, "axes": parse_axes(texts, space) or None}
     if "ansi" in modes:
         options["render_mode"] = "ansi"
-    return gym.make(spec, disable_env_checker=True, **options)
+    return make_task_env(spec, **options)
 
 
-def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any]:
-    """Play one episode and return its last ``info``."""
+def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any) -> Mapping[str, Any] | None:
+    """Play one episode and return its last ``info``, or None if the player quits."""
     observation, info = env.reset(seed=seed)
     inner, solution = env.unwrapped, ""
     if isinstance(inner, Question):
@@ -114,10 +119,13 @@ def _play(env: gym.Env[Any, Any], player: HumanAgent, seed: int | None, say: Any
     total, hints, done = 0.0, 0, False
     while not done:
         action = player.act([observation], [info])[0]
-        if isinstance(action, str) and action.strip() == HINT:
-            say(_hint(env, hints), "cyan")
-            hints += 1
-            # The observation is not printed again after the hint.
+        command = action.strip() if isinstance(action, str) else ""
+        if command == QUIT:
+            return None
+        if command in (HINT, HELP):
+            say(_hint(env, hints) if command == HINT else player.action_words(), "cyan")
+            hints += command == HINT
+            # The observation is not printed again after a hint or help.
             observation, info = "" if isinstance(observation, str) else observation, {}
             continue
         observation, reward, terminated, truncated, info = env.step(action)

@@ -347,12 +347,12 @@ def _build_config(options: TrainOptions) -> Any:
 
 def _parse_axes(texts: Sequence[str], config: Any) -> dict[str, Any]:
     """Parse axes of the configuration's environment, with lists instead of tuples, as in JSON."""
-    import gymnasium
-
+    from ..agents.evaluation import environment_spec
     from ..agents.grpo.run.mixture import environment_of
+    from ..envs.param_env import make_task_env
 
     env_id, arguments = environment_of(TrainConfig(env=config.envs, env_options=config.env_options))
-    env = gymnasium.make(env_id, disable_env_checker=True, **arguments)
+    env = make_task_env(environment_spec(env_id), **arguments)
     space = getattr(env.unwrapped, "param_space", None)
     env.close()
     if space is None:

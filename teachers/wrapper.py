@@ -59,7 +59,7 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
             made by pickling or forking.
 
     Warns:
-        UserWarning: the environment's reset does not read ``options["params"]``.
+        UserWarning: the environment does not read its task, ``options["params"]``, in the first episode.
     """
 
     def __init__(
@@ -98,7 +98,8 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         self._proposal: Proposal | None = None
         self._played: WrappedEpisode | None = None
         self._group = _Group()
-        self._is_checked = False  # True once a reset was watched for reading the task
+        # The task of the first episode and its options, watched for being read; None after that episode.
+        self._watched: tuple[WatchedMapping, Any] | None = WatchedMapping({}), None
         self._proposal_of: dict[int, Proposal] = {}  # seed -> proposal, the oldest seed first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -115,17 +116,12 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
                 del self._proposal_of[next(iter(self._proposal_of))]
         params, own = instance(proposal.task)
         chosen["params"] = params
-        if not self._is_checked:
+        if self._watched is not None:
+            # A wrapper may copy the options, and an environment may read the task later than at its reset.
+            params = chosen["params"] = WatchedMapping(params) if isinstance(params, dict) else params
             chosen = WatchedMapping(chosen)
+            self._watched = chosen, params
         observation, info = self.env.reset(seed=seed if own is None else own, options=chosen)
-        if isinstance(chosen, WatchedMapping):
-            self._is_checked = True
-            if "params" not in chosen.read:
-                warnings.warn(
-                    f"the reset of {self.env.unwrapped} does not read options['params'], so that it plays the same "
-                    "tasks whatever the teacher proposes; palaestra.envs.ParamEnv(env, [axes]) sets its parameters.",
-                    stacklevel=2,
-                )
         self._played = WrappedEpisode(proposal, Recording(observation, info), again is not None)
         return observation, {**info, "proposal": proposal}
 
@@ -139,10 +135,24 @@ class TeacherWrapper(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructo
         played.recording.add(action if keep else None, result, seen=None if keep else ())
         if terminated or truncated:
             self._played = None
+            self._warn_if_unread()
             if not played.again:
                 self._end(played, counts=played.recording.valid)
             info = {**info, "proposal": played.proposal}
         return observation, reward, terminated, truncated, info
+
+    def _warn_if_unread(self) -> None:
+        """Warn at the end of the first episode if the environment has not read its task."""
+        if self._watched is None:
+            return
+        (options, params), self._watched = self._watched, None
+        if "params" not in options.read or (isinstance(params, WatchedMapping) and params and not params.read):
+            warnings.warn(
+                f"{self.env.unwrapped} did not read options['params'] of its reset in the first episode, so that it "
+                "plays the same tasks whatever the teacher proposes; palaestra.envs.ParamEnv(env, [axes]) sets its "
+                "parameters.",
+                stacklevel=3,
+            )
 
     def close(self) -> None:
         super().close()

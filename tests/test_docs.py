@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,12 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.re
 def test_what_a_page_shows_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """The Python of a page is one script, as its blocks build on each other; its commands follow in the same folder."""
+    """The Python of a page is one script, as its blocks build on each other; its commands follow in the same folder. A
+    block that begins with the name of a file, ``# line.py``, is that file as well."""
     shown = blocks(page)
+    for language, text in shown:
+        if language == "python" and (named := re.match(r"# (\w+\.py)\n", text)):
+            (tmp_path / named[1]).write_text(text)
     if script := "\n".join(text for language, text in shown if language == "python"):
         run_python(script, tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -28,6 +28,7 @@ _PROGRAM = """if True:
             warnings.simplefilter("error")
         # Of forks beside threads, which Python 3.12 and 3.13 have.
         warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+        warnings.filterwarnings("ignore", "builtin type", DeprecationWarning)  # of Box2D's extension module
         try:
             runpy.run_path(script, run_name="__main__")
             code = 0

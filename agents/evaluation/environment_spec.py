@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
+from ...envs.param_env import as_task_env, make_task_env
 from ...envs.registration import unknown_environment
 from ...errors import InputError
 from ..history import HistoryWrapper
@@ -88,14 +89,15 @@ def make_envs(
             raise InputError(
                 f"{shots} worked examples need an environment with splits; give its id, or leave shots out."
             )
-        made: list[gym.Env] = [HistoryWrapper(env(), history) if history else env() for _ in range(count)]
+        plain = (as_task_env(env(), split=split) for _ in range(count))
+        made: list[gym.Env] = [HistoryWrapper(one, history) if history else one for one in plain]
         return made, getattr(made[0].unwrapped, "split", None)
     spec = environment_spec(env) if isinstance(env, str) else _spec_of(env, kwargs)
     kwargs = add_prompt_form(spec, kwargs, prompt_form)
 
     def make(**more: Any) -> gym.Env:
         # Gymnasium's environment checker is for authors of environments and would cost time at every step.
-        one = gym.make(spec, disable_env_checker=True, **{**kwargs, **more})
+        one = make_task_env(spec, **{**kwargs, **more})
         if shots:
             source = {**kwargs, **more, "split": "train"}
             one = ShotsWrapper(one, shots, lambda: gym.make(spec, disable_env_checker=True, **source))

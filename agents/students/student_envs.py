@@ -6,9 +6,8 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import load_env_creator
 
-from ...errors import InputError
+from ...envs.param_env import make_task_env
 from ..evaluation import environment_spec
 from .student_config import StudentConfig
 
@@ -27,13 +26,7 @@ def make_environment(config: StudentConfig, split: str) -> gym.Env[Any, Any]:
         InputError: the environment is unknown, or has no axes and the configuration restricts some.
     """
     env_id, options = environment_of_run(config)
-    spec = environment_spec(env_id)
-    entry = load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
-    if hasattr(entry, "param_space"):
-        options["split"] = split
-    elif "axes" in options:
-        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
-    return gym.make(spec, disable_env_checker=True, **options)
+    return make_task_env(environment_spec(env_id), **options, split=split)
 
 
 def level_seeds(config: StudentConfig) -> list[int]:

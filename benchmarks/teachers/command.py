@@ -2,8 +2,8 @@
 
 Tables: T1 a student whose tasks become learnable one after the other; T2 time and memory of a teacher; T3 bandits over
 categories; T4 choosing prompts and allocating attempts; T5 scores of levels compared with exact regret; T6 as T1 on
-irregular spaces; T7 a tiny language model on ladders of tasks; T8 PPO on gridworlds. T6 to T8 are slow and not among
-the defaults.
+irregular spaces; T7 a tiny language model on ladders of tasks; T8 PPO on gridworlds; T9 students on environments of
+your own, given by --env. T6 to T9 are slow and not among the defaults.
 
 With --peer-python, teachers of other projects take part with their own defaults, and a further table compares each with
 ours: in T1, T2 and T6 teachDeepRL (a checkout of flowersteam/teachDeepRL on the path of that Python, through PYTHONPATH
@@ -24,10 +24,12 @@ examples:
   palaestra bench teachers --tables T7 --settings NextDigits --teachers all --seeds 1
   palaestra bench teachers --tables T8 --settings DoorKey --seeds 2
   palaestra bench teachers --env my_module:mine/Cart-v0 --teachers alp-gmm plr --episodes 100000
+  palaestra bench teachers --env my_module:mine/Maze-v0 --learner q --learner "sb3 n_steps=512" --seeds 5
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -35,11 +37,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import gymnasium as gym
 import tyro
 
 from ...agents.atomic import write_atomically
-from ...agents.evaluation import environment_spec
 from ...agents.evaluation.formats import Format, format_rows
 from ...errors import InputError, MissingExtra
 from ...estimates import MeanEstimate
@@ -56,8 +56,10 @@ from ...teachers.benchmarks.table import ORACLE, UNIFORM, Table
 from ...teachers.registration import TEACHERS
 from ..harness import check_least, check_names, make_table, progress, read_options, wide_console, write_json
 from .figures import SEEDS_TO_JUDGE, compare_to_uniform, format_estimate
+from .own_environment import check_setting
 from .peer_teachers import compare_with_peers, find_peers
 
+OWN = "T9"
 BESIDE = "palaestra.teachers.benchmarks"
 TABLES = {
     "T1": f"{BESIDE}.hypercube:TABLE",
@@ -68,8 +70,9 @@ TABLES = {
     "T6": f"{BESIDE}.irregular:TABLE",
     "T7": "palaestra.benchmarks.teachers.language_model:TABLE",
     "T8": "palaestra.benchmarks.teachers.gridworlds:TABLE",
+    OWN: "palaestra.benchmarks.teachers.own_environment:TABLE",
 }
-SLOW = ("T6", "T7", "T8")
+SLOW = ("T6", "T7", "T8", OWN)
 ALL = "all"
 BEST_SHOWN = 12  # teachers in the comparison over settings
 
@@ -81,8 +84,11 @@ class TeacherBenchOptions:
     settings: tuple[str, ...] = ()
     """Settings to run; all by default. Tables without any of these settings are left out."""
     env: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """An environment of your own, "module:id", as a setting of table T8, the only table made unless
+    """An environment of your own, "module:id", as a setting of table T9, the only table made unless
     --tables is given. It needs a param_space (palaestra.envs.ParamEnv gives any environment one)."""
+    learner: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """With --env: a learner, ppo (the default), q (a table, for small worlds) or sb3 (Stable-Baselines3, extra [ppo]),
+    with options after it, "q rate=0.5" or "sb3 algorithm=DQN"; may be given several times."""
     teachers: tuple[str, ...] = ()
     """Teachers, each in the tables that it fits; by default each table's own list. "all" adds all registered teachers,
     in table T7 with one seed and in two settings unless --seeds is given."""
@@ -136,10 +142,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     lines = {name: summarise_records(rows[name], table.statistic, table.columns) for name, table in tables.items()}
     joint = {name: summarise_settings(rows[name], table.joint) for name, table in tables.items()}
     if config.format == "table":
-        _print(tables, lines, joint, failures)
+        _print(tables, lines, joint)
         _print_peers(tables, rows)
     else:
         print(format_rows([row for name in tables for row in _rows(name, lines[name])], config.format), end="")
+    for sentence in summarise_failures(failures):
+        print(f"palaestra: {sentence}", file=sys.stderr)
     summary = {name: [asdict(line) for line in lines[name]] for name in tables}
     write_json(config.out / "summary.json", _plain(summary))
     _report(config.out, tables, rows, lines, failures)
@@ -150,26 +158,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def add_environments(config: TeacherBenchOptions) -> TeacherBenchOptions:
-    """Make the environments of ``--env`` settings of T8, in place of those of an earlier call, and choose them.
+    """Make each environment of ``--env`` with each learner a setting of T9, in place of those of an earlier call, and
+    choose these settings.
 
     Raises:
-        InputError: there is no such environment, or it has no parameters.
+        InputError: there is no such environment or learner, the environment has no parameters, or a table or learner is
+            given without an environment.
     """
-    settings: Any = load_table(TABLES["T8"]).settings
-    for name in [name for name, options in settings.items() if name == options["env"]]:
-        del settings[name]
+    settings: Any = load_table(TABLES[OWN]).settings
+    settings.clear()
     if not config.env:
+        if config.learner or OWN in config.tables:
+            raise InputError(f"{'--learner' if config.learner else OWN} is for an environment; give --env module:id.")
         return config
-    for env_id in config.env:
-        env: Any = gym.make(environment_spec(env_id), disable_env_checker=True)
-        if not len(getattr(env.unwrapped, "param_space", ())):
-            raise InputError(
-                f"{env_id} has no parameters for a teacher to choose; palaestra.envs.ParamEnv gives it some."
-            )
-        env.close()
-        settings[env_id] = settings[env_id]
-    tables = ("T8",) if config.tables == TeacherBenchOptions.tables else config.tables
-    return replace(config, tables=tables, settings=(*config.settings, *config.env))
+    for env_id, learner in itertools.product(config.env, config.learner or ("ppo",)):
+        text = env_id if learner == "ppo" else f"{env_id} learner={learner}"
+        check_setting(text)
+        settings[text] = settings[text]
+    tables = (OWN,) if config.tables == TeacherBenchOptions.tables else (*config.tables, OWN)
+    return replace(config, tables=tables, settings=(*config.settings, *settings))
 
 
 def _rows(table: str, lines: Sequence[Line]) -> list[dict[str, Any]]:
@@ -251,7 +258,6 @@ def _print(
     tables: Mapping[str, Table],
     lines: Mapping[str, Sequence[Line]],
     joint: Mapping[str, Mapping[str, MeanEstimate]],
-    failures: Sequence[Failure],
 ) -> None:
     from rich.console import Console
     from rich.markup import escape
@@ -291,8 +297,6 @@ def _print(
                 found = joint[name].get(each.teacher)
                 grid.add_row(each.teacher, *places, *([format_estimate(found, table)] if found else []))
             console.print(grid)
-    for sentence in summarise_failures(failures):
-        print(f"palaestra: {sentence}", file=sys.stderr)
 
 
 def _print_peers(tables: Mapping[str, Table], rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

@@ -1,5 +1,4 @@
-"""T8 of ``palaestra bench teachers``: a real student, PPO, on levels of a gridworld, or tasks of an environment of your
-own, that the teacher chooses.
+"""T8 of ``palaestra bench teachers``: a real student, PPO, on levels of a gridworld that the teacher chooses.
 
 Levels differ in size or in the number of rooms. Rewards are sparse, so that the student finds its first rewards only on
 small levels; the test is on held-out levels of all sizes.
@@ -20,17 +19,10 @@ ON_THE_WAY, AT_THE_END = 40, 200  # held-out levels of an evaluation during and 
 LENGTH = 400_000
 
 
-class OpenSettings(dict[str, dict[str, Any]]):
-    """Settings by name; any other name is the id of an environment, with all of its tasks."""
-
-    def __missing__(self, name: str) -> dict[str, Any]:
-        return {"length": LENGTH, "env": name, "axes": {}}
-
-
-SETTINGS = OpenSettings(
-    DoorKey={"length": LENGTH, "env": "palaestra/DoorKey-v0", "axes": {"size": [5, 8], "obstacles": 0}},
-    MultiRoom={"length": LENGTH, "env": "palaestra/MultiRoom-v0", "axes": {"rooms": [2, 5]}},
-)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "DoorKey": {"length": LENGTH, "env": "palaestra/DoorKey-v0", "axes": {"size": [5, 8], "obstacles": 0}},
+    "MultiRoom": {"length": LENGTH, "env": "palaestra/MultiRoom-v0", "axes": {"rooms": [2, 5]}},
+}
 
 
 def train(options: Mapping[str, Any], teacher: str, seed: int, length: int) -> TableResult:

@@ -120,16 +120,21 @@ class Table:
 
 
 def parse_teacher(teacher: str) -> tuple[str, dict[str, Any]]:
+    """Split the text of a teacher, "alp-gmm history=250", see `parse_named`."""
+    return parse_named("teacher", teacher)
+
+
+def parse_named(kind: str, named: str) -> tuple[str, dict[str, Any]]:
     """Split "alp-gmm history=250" into ("alp-gmm", {"history": 250}); values are parsed as JSON, or else kept as text.
 
-    Raises InputError for a part that is not option=value.
+    Raises InputError, which calls the text a ``kind``, for a part that is not option=value.
     """
-    name, *rest = teacher.split()
+    name, *rest = named.split()
     options = {}
     for text in rest:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise InputError(f"teacher {teacher!r} must be a name followed by option=value, not {text!r}.")
+            raise InputError(f"{kind} {named!r} must be a name followed by option=value, not {text!r}.")
         try:
             options[key] = json.loads(value)
         except ValueError:

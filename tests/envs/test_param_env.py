@@ -11,6 +11,7 @@ import palaestra
 import pytest
 from gymnasium.utils.env_checker import check_env
 from palaestra.envs import ChoiceAxis, FloatAxis, IntAxis, ParamEnv, ParamSpace
+from palaestra.envs.param_env import as_task_env
 from palaestra.errors import InputError
 from palaestra.teachers import TeacherWrapper
 
@@ -164,7 +165,9 @@ def test_what_does_not_fit_is_one_sentence():
         ParamEnv("CartPole-v1", [FloatAxis("gravitiy", 5, 20)])
     with pytest.raises(InputError, match="has no argument 'gravity'"):
         ParamEnv("CartPole-v1", [GRAVITY], apply={"gravity": "argument"})
-    with pytest.raises(InputError, match="must be one of attribute, argument, option, or a function, not 'field'"):
+    with pytest.raises(
+        InputError, match="must be one of attribute, argument, option, params, or a function, not 'field'"
+    ):
         ParamEnv("CartPole-v1", [GRAVITY], apply={"gravity": "field"})  # type: ignore[dict-item]
     with pytest.raises(InputError, match="did you mean 'CartPole-v1'"):
         ParamEnv("CartPol-v1", [GRAVITY])
@@ -224,3 +227,75 @@ def test_a_minigrid_environment_takes_the_size_of_its_constructor():
         env.reset(seed=0, options={"params": {"size": size}})
         sizes.append(env.env.unwrapped.width)  # type: ignore[attr-defined]
     assert sizes == [5, 8]
+
+
+class Line(gym.Env[int, int]):
+    """Walk to the end of a line as long as ``options["params"]`` says."""
+
+    observation_space = gym.spaces.Discrete(11)
+    action_space = gym.spaces.Discrete(2)
+    param_space: Any = ParamSpace([IntAxis("length", 2, 10)])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.left = self.read(options["params"]) if options else 10
+        return self.left, {}
+
+    def read(self, params: Any) -> int:
+        return params["length"]
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.left = max(0, self.left - 1)
+        return self.left, float(not self.left), not self.left, False, {"is_success": not self.left}
+
+
+class BoxLine(Line):
+    param_space = gym.spaces.Box(2, 10, (1, 1), np.int64)
+
+    def read(self, params: Any) -> int:
+        return int(params[0, 0])
+
+
+class ArmLine(Line):
+    param_space = gym.spaces.Discrete(9, start=2)
+
+    def read(self, params: Any) -> int:
+        return int(params)
+
+
+class Gentle(gym.Wrapper[Any, Any, Any, Any]):
+    param_space = ParamSpace([FloatAxis("length", 0.3, 2.0)])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self.unwrapped.length = options["params"]["length"] if options else 0.5  # type: ignore[attr-defined]
+        return self.env.reset(seed=seed)
+
+
+@pytest.mark.parametrize("kind", [Line, BoxLine, ArmLine])
+def test_an_environment_that_reads_its_tasks_gets_difficulty_and_splits_from_the_commands(kind):
+    gym.register("param-env-test/Line-v0", kind)
+    report = palaestra.evaluate(lambda seen: 0, "param-env-test/Line-v0", episodes=3)
+    assert (report.length.mean, report.success.mean) == (6.0, 1.0)  # 2, 6 and 10 steps
+    gym.registry.pop("param-env-test/Line-v0")
+
+
+def test_the_space_may_be_a_wrappers_and_any_other_environment_is_left_alone():
+    cart = as_task_env(Gentle(gym.make("CartPole-v1")), difficulty=1.0)
+    assert cart.reset(seed=0)[1]["params"] == {"length": 2.0}
+    assert cart.env.unwrapped.length == 2.0  # type: ignore[attr-defined]
+    plain, ours = gym.make("CartPole-v1"), gym.make("palaestra/Arithmetic-v0")
+    assert as_task_env(plain) is plain
+    assert as_task_env(ours) is ours
+    with pytest.raises(InputError, match="'CartPole-v1' has no difficulty and no axes; leave difficulty out"):
+        palaestra.evaluate("random", "CartPole-v1", episodes=1, env_kwargs={"difficulty": 0.5})
+    plain.param_space = gym.spaces.Box(0, np.inf, (1,))  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="is unbounded"):
+        as_task_env(plain)
+    unread = as_task_env(Unread())
+    with pytest.warns(UserWarning, match="did not read length"):
+        episode(unread, seed=0)
+
+
+class Unread(Line):
+    def read(self, params: Any) -> int:
+        return 3

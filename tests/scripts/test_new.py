@@ -7,8 +7,10 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from palaestra.scripts import new
 from palaestra.scripts.cli import main
 from palaestra.scripts.new_pieces import KINDS
 
@@ -59,7 +61,8 @@ def test_every_command_knows_them(installed):
     assert set(REGISTERED.values()) <= listed
     arguments = [REGISTERED["env"], "--agent", REGISTERED["agent"], "--episodes", "5", "--json", "scores.json"]
     run(*palaestra, "eval", *arguments, cwd=folder)
-    assert json.loads((folder / "scores.json").read_text())["success"] == 1.0
+    scores = json.loads((folder / "scores.json").read_text())
+    assert (scores["agent"], scores["success"]) == (REGISTERED["agent"], 0.0)  # it adds up, where it is to double
 
 
 def test_a_module_is_imported_when_its_environment_is_made(installed):
@@ -109,3 +112,22 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, capsys, monkeypatch):
     assert main(["new", "agent", "mine", "--path", str(tmp_path)]) == 2
     assert "cannot be written: No space left on device" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_written_can_be_installed_from_where_palaestra_is(tmp_path, capsys, monkeypatch):
+    """No index has to know Palaestra: the same call of pip installs it from its checkout, repository or wheel."""
+    checkout = Path(new.__file__).resolve().parents[1]
+    assert main(["new", "env", "doubled", "--path", str(tmp_path)]) == 0
+    assert f"pip install -e {checkout} -e {tmp_path / 'doubled'}" in capsys.readouterr().out
+    assert f"pip install -e {checkout} -e '.[test]'" in (tmp_path / "doubled" / "README.md").read_text()
+    assert "What is 2 * " in (tmp_path / "doubled" / "doubled.py").read_text()
+    monkeypatch.setattr(new, "__file__", str(tmp_path / "site-packages" / "palaestra" / "scripts" / "new.py"))
+    origin = {"url": "https://x.org/p", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
+    for text, expected in [
+        (json.dumps(origin), "'palaestra @ git+https://x.org/p@abc'"),
+        (json.dumps({"url": "file:///w/palaestra.whl", "archive_info": {}}), "'palaestra @ file:///w/palaestra.whl'"),
+        (None, ""),
+    ]:
+        found = SimpleNamespace(read_text=lambda name, text=text: text)
+        monkeypatch.setattr(new, "distribution", lambda name, found=found: found)
+        assert new.find_source() == expected

@@ -14,6 +14,7 @@ import termios
 
 import gymnasium as gym
 import pytest
+from palaestra.envs import FloatAxis, ParamSpace
 from palaestra.scripts.cli import main
 
 
@@ -168,3 +169,34 @@ def test_an_input_that_ends_is_one_sentence(typed):
     code, _, err = typed([], *LINEAR)
     assert code == 2
     assert "the input ended" in err
+
+
+def test_help_and_quit_are_no_actions(typed):
+    code, out, _ = typed(["/help", "3"], *LINEAR)
+    assert code == 0
+    assert "An action is a line of text" in out
+    assert "Solved; reward 1." in out
+    code, out, _ = typed(["/quit"], *LINEAR, "--episodes", "3")
+    assert code == 0
+    assert "0 of 0 won." in out
+    assert "Not solved" not in out
+    code, out, _ = typed(["/help", "?", "/quit"], "palaestra/DoorKey-v0", "--difficulty", "0", "--seed", "3")
+    assert code == 0
+    assert "An action is a number: 0 (left), 1 (right), 2 (forward)" in out
+    assert "is not an action here" not in out
+
+
+def test_an_environment_that_only_reads_its_tasks_takes_axes_and_is_told_in_its_own_words(typed):
+    class Far(gym.Wrapper):
+        param_space = ParamSpace([FloatAxis("force_mag", 4.0, 10.0)])
+
+        def reset(self, *, seed=None, options=None):
+            self.unwrapped.force_mag = options["params"]["force_mag"]
+            return self.env.reset(seed=seed)
+
+    gym.register("play-test/Far-v0", lambda: Far(gym.make("CartPole-v1")))
+    code, out, _ = typed(["/quit"], "play-test/Far-v0", "--axis", "force_mag=5")
+    gym.registry.pop("play-test/Far-v0")
+    assert code == 0
+    assert "Wrapper that sets parameters" not in out
+    assert "array([" in out

@@ -291,8 +291,18 @@ def test_an_environment_without_a_space_is_told_how_to_get_one_and_an_unknown_te
         TeacherWrapper(gym.make("CartPole-v1"), "alpgmm")
 
 
-def test_an_environment_that_does_not_read_its_task_is_noticed_once():
-    env = TeacherWrapper(gym.make("CartPole-v1"), make("random", ParamSpace([IntAxis("force", 1, 10)])))
-    with pytest.warns(UserWarning, match=r"CartPole.* does not read options\['params'\]"):
-        env.reset(seed=0)
-    env.reset()  # warnings are errors here
+class Copying(gym.Wrapper):
+    """Hands a copy of the options on."""
+
+    def reset(self, *, seed=None, options=None):
+        return self.env.reset(seed=seed, options={**(options or {})})
+
+
+@pytest.mark.parametrize("between", [gym.Wrapper, Copying])
+def test_an_environment_that_does_not_read_its_task_is_noticed_once(between):
+    space = ParamSpace([IntAxis("force", 1, 10)])
+    env = TeacherWrapper(between(gym.make("CartPole-v1")), make("random", space, return_range=(0, 500)))
+    with pytest.warns(UserWarning, match=r"CartPole.* did not read options\['params'\]"):
+        episode(env)
+    episode(env)  # warnings are errors here
+    episode(TeacherWrapper(between(Cart(gym.make("CartPole-v1"))), make("random", space, return_range=(0, 500))))

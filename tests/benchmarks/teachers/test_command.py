@@ -262,7 +262,7 @@ def test_without_any_run_left_no_process_is_started(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--tables", "T9"], "unknown table 'T9'"),
+        (["--tables", "T0"], "unknown table 'T0'"),
         (["--teachers", "alp-gm"], "did you mean 'alp-gmm'"),
         (["--teachers", "alp-gmm histori=3"], "histori"),
         (["--teacher", "nowhere:Teacher"], "cannot be imported"),
