@@ -31,6 +31,9 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
+# The only scripts that run are files of the site, not those in its pages.
+_POLICY = {"Content-Security-Policy": "script-src 'self'"}
+
 
 def find_chromium() -> str:
     """Return the path of Chromium's executable.
@@ -94,13 +97,14 @@ class ChromiumEngine:
         if site is None:
             return Response("", 404)(environ, start_response)
         if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
-            page = Response(html, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
+            headers = {"Cache-Control": "no-store", **_POLICY}
+            page = Response(html, content_type="text/html; charset=utf-8", headers=headers)
             return page(environ, start_response)
 
         def start(status: str, headers: Any, *rest: Any) -> Any:
             if any(name.lower() == "set-cookie" for name, _ in headers):
                 self.cookies_set.add(secret)
-            return start_response(status, headers, *rest)
+            return start_response(status, [*headers, *_POLICY.items()], *rest)
 
         return site(environ, start)
 

@@ -41,8 +41,10 @@ from .admin_rules import (
     check_users,
     write_file,
 )
+from .details import HasDetails
+from .details_content import ADMIN
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, need_number, read_form, read_number, route
+from .site import SITES, need_number, read_form, read_number, route
 
 _TEAMS = """
     SELECT t.*, coalesce(u.name, 'Nobody') AS lead_name, (SELECT count(*) FROM users WHERE team = t.id) AS number
@@ -59,10 +61,11 @@ _INVITATIONS = """
 _COLUMNS_OF_USERS = ("name", "mail", "team", "role", "state", "licence")
 
 
-class Admin(WebSite):
+class Admin(HasDetails):
     """Web application of the admin panel; see the module."""
 
     name = "admin"
+    details_pages = ADMIN
     schema = """
         CREATE TABLE users (
             id INTEGER PRIMARY KEY, name TEXT, mail TEXT, team INTEGER, role INTEGER, state TEXT, licence TEXT,

@@ -45,9 +45,11 @@ from .booking_forms import (
     values_of_stay,
     write_stay,
 )
+from .details import HasDetails
+from .details_content import BOOKING
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage, name_all
-from .site import SITES, WebSite, count_noun, read_form, read_number, route
+from .site import SITES, count_noun, read_form, read_number, route
 
 MOST_GUESTS = 5
 NUMBERS_OF_GUESTS = tuple((number, str(number)) for number in range(1, MOST_GUESTS + 1))
@@ -112,10 +114,11 @@ _IS_FREE = """
 """
 
 
-class Booking(WebSite):
+class Booking(HasDetails):
     """Web application of the booking site; see the module."""
 
     name = "booking"
+    details_pages = BOOKING
     schema = """
         CREATE TABLE houses (
             id INTEGER PRIMARY KEY, name TEXT, town TEXT, rating INTEGER, sea INTEGER, notice INTEGER,

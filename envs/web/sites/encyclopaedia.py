@@ -17,9 +17,11 @@ from markupsafe import Markup, escape
 from werkzeug.exceptions import NotFound
 
 from ..wiki.corpus import LINK, make_corpus
+from .details import HasDetails
+from .details_content import WIKI
 from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_text, read_value
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, paginate, read_form, read_number, route
+from .site import SITES, paginate, read_form, read_number, route
 
 PER_PAGE = 10
 _WRONG = {
@@ -29,10 +31,11 @@ _WRONG = {
 }
 
 
-class Encyclopaedia(WebSite):
+class Encyclopaedia(HasDetails):
     """Web application of the encyclopaedia; see the module."""
 
     name = "wiki"
+    details_pages = WIKI
     schema = """
         CREATE TABLE source (seed INTEGER, size INTEGER);
         CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT, kind TEXT, about TEXT, body TEXT);

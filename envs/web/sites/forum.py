@@ -14,10 +14,12 @@ from urllib.parse import urlencode
 import numpy as np
 from werkzeug.exceptions import Forbidden
 
+from .details import HasDetails
+from .details_content import FORUM
 from .exchange import Response, WebRequest
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
 from .list_page import Filter, ListPage, date_filter, read_id
-from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
+from .site import SITES, need_number, paginate, read_form, read_number, route
 
 POSTS_ON_PAGE = 5
 
@@ -84,10 +86,11 @@ SUMMARISE_THREADS = """
 """
 
 
-class Forum(WebSite):
+class Forum(HasDetails):
     """Web application of the forum; see the module."""
 
     name = "forum"
+    details_pages = FORUM
     schema = """
         CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, role TEXT, joined TEXT);
         CREATE TABLE boards (id INTEGER PRIMARY KEY, name TEXT, about TEXT);
