@@ -42,7 +42,6 @@ from .admin_rules import (
     write_file,
 )
 from .details import HasDetails
-from .details_content import ADMIN
 from .exchange import Response, WebRequest
 from .site import SITES, need_number, read_form, read_number, route
 
@@ -65,7 +64,6 @@ class Admin(HasDetails):
     """Web application of the admin panel; see the module."""
 
     name = "admin"
-    details_pages = ADMIN
     schema = """
         CREATE TABLE users (
             id INTEGER PRIMARY KEY, name TEXT, mail TEXT, team INTEGER, role INTEGER, state TEXT, licence TEXT,

@@ -46,7 +46,6 @@ from .booking_forms import (
     write_stay,
 )
 from .details import HasDetails
-from .details_content import BOOKING
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage, name_all
 from .site import SITES, count_noun, read_form, read_number, route
@@ -118,7 +117,6 @@ class Booking(HasDetails):
     """Web application of the booking site; see the module."""
 
     name = "booking"
-    details_pages = BOOKING
     schema = """
         CREATE TABLE houses (
             id INTEGER PRIMARY KEY, name TEXT, town TEXT, rating INTEGER, sea INTEGER, notice INTEGER,

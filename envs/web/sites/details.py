@@ -1,110 +1,22 @@
 """Pages with widgets that every site has: details of one object, a table of all, and on some sites a board of lanes.
 
-What they show and do is data, a `DetailsPages` for each site; the widgets are those of `browsers.widgets`. Details are
-made up from the title of an object. What a visitor plans is stored in the table ``plans``.
+What they show and do is data, the `DetailsPages` of each site; the widgets are those of `browsers.widgets`. What a
+visitor plans is stored in the table ``plans``.
 """
 
 from __future__ import annotations
 
 import calendar
 import functools
-import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date, timedelta
 from typing import Any, ClassVar
 
+from .details_content import DETAILS, DetailsPages
 from .exchange import Response, WebRequest
 from .site import NotFound, WebSite, is_date, read_form, route
 
 # Rows of a table, and entries of a history, that are shown at first.
 FIRST_ROWS, FIRST_EVENTS, MOST_CARDS = 8, 3, 12
 MONTHS = tuple((2026, month) for month in (5, 6, 7))
-Choices = Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Column:
-    """Column of a table: an SQL expression, and words for its smallest and largest value, or "" where none is asked
-    for."""
-
-    sql: str
-    least: str = ""
-    most: str = ""
-
-
-@dataclass(frozen=True)
-class DetailsPages:
-    """The pages of a site.
-
-    Args:
-        noun: the objects in words, in the singular.
-        table: the FROM clause of the objects, without the word FROM.
-        title, search, link: SQL expressions for the title of an object, the text that finds it in the search box of the
-            site, and the link of the result.
-        path: the address of the page of an object, which leads to its details.
-        panels: label of a tab or section -> label of a detail -> values that it can have.
-        tabs: True if the panels are tabs, of which the first is shown, False if they are closed sections.
-        events: what has happened to an object.
-        code: label of a code that is shown for the length of one action.
-        actions: labels of the items of a menu, which are confirmed in a dialog.
-        day: label of the date that can be planned.
-        place: label of the place that can be planned.
-        places: the places.
-        note: label of a text that can be written.
-        columns: label of a column of the table -> column.
-        lanes: lanes of the board, the first for objects that are not planned; empty if there is no board.
-    """
-
-    noun: str
-    table: str
-    path: str
-    panels: Mapping[str, Choices]
-    tabs: bool
-    events: tuple[str, ...]
-    code: str
-    actions: tuple[str, ...]
-    day: str
-    place: str
-    places: tuple[str, ...]
-    note: str
-    columns: Mapping[str, Column]
-    title: str = "title"
-    search: str = "title"
-    link: str = "title"
-    lanes: tuple[str, ...] = ()
-    hidden: Choices = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Find the details that a visitor does not see at first."""
-        hidden = list(self.panels.values())[self.tabs :]
-        object.__setattr__(self, "hidden", {label: values for panel in hidden for label, values in panel.items()})
-
-    @functools.cached_property
-    def sql(self) -> str:
-        """Query for the objects: id, title, search text, link and the columns of the table."""
-        names = {"id": "id", "title": self.title, "search": self.search, "link": self.link}
-        columns = [one.sql for one in self.columns.values()]
-        return f"SELECT {', '.join([f'{sql} AS {name}' for name, sql in names.items()] + columns)} FROM {self.table}"
-
-    def detail_of(self, title: str, label: str) -> str:
-        """Return the value of a detail of the object with this title."""
-        values = next(panel[label] for panel in self.panels.values() if label in panel)
-        return values[_draw(title, label) % len(values)]
-
-    def history_of(self, title: str) -> list[tuple[str, str]]:
-        """Return pairs (day, event) of an object, the oldest first."""
-        days = {event: date(2025, 1, 1) + timedelta(days=_draw(title, event) % 480) for event in self.events}
-        return sorted((day.isoformat(), event) for event, day in days.items())
-
-    def code_of(self, title: str) -> str:
-        """Return the code of an object."""
-        number = _draw(title, self.code)
-        return f"{'ABCDEFGHKLMNPRST'[number % 16]}{number // 16 % 9 + 1}-{number // 256 % 9000 + 1000}"
-
-
-def _draw(title: str, label: str) -> int:
-    return zlib.crc32(f"{label}: {title}".encode())
 
 
 @functools.cache
@@ -115,14 +27,13 @@ def list_weeks(year: int, month: int) -> list[list[str]]:
 
 
 class HasDetails(WebSite):
-    """Base of sites with `DetailsPages`, which a subclass sets as ``details_pages``."""
+    """Base of sites with `DetailsPages`, those of the site's name in `DETAILS`."""
 
     details_pages: ClassVar[DetailsPages]
 
     def __init_subclass__(cls, **kwargs: Any):
-        cls.schema = (
-            f"{cls.schema}; CREATE TABLE plans (subject INTEGER, name TEXT, value TEXT, UNIQUE (subject, name))"
-        )
+        cls.details_pages = DETAILS[cls.name]
+        cls.schema = f"{cls.schema}; CREATE TABLE plans (subject INTEGER, name TEXT, value TEXT)"
         cls.judged = {**cls.judged, "plans": "SELECT subject, name, value FROM plans"}
         super().__init_subclass__(**kwargs)
 

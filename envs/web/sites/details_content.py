@@ -1,13 +1,104 @@
-"""`DetailsPages` of each site."""
+"""`DetailsPages` of each site, in `DETAILS`. Details are made up from the title of an object."""
 
 from __future__ import annotations
 
-from .details import Column, DetailsPages
+import functools
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+Choices = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """Column of a table: an SQL expression, and words for its smallest and largest value, or "" where none is asked
+    for."""
+
+    sql: str
+    least: str = ""
+    most: str = ""
+
+
+@dataclass(frozen=True)
+class DetailsPages:
+    """The pages of a site.
+
+    Args:
+        noun: the objects in words, in the singular.
+        table: the FROM clause of the objects, without the word FROM.
+        title, search, link: SQL expressions for the title of an object, the text that finds it in the search box of the
+            site, and the link of the result.
+        path: the address of the page of an object, which leads to its details.
+        panels: label of a tab or section -> label of a detail -> values that it can have.
+        tabs: True if the panels are tabs, of which the first is shown, False if they are closed sections.
+        events: what has happened to an object.
+        code: label of a code that is shown for the length of one action.
+        actions: labels of the items of a menu, which are confirmed in a dialog.
+        day: label of the date that can be planned.
+        place: label of the place that can be planned.
+        places: the places.
+        note: label of a text that can be written.
+        columns: label of a column of the table -> column.
+        lanes: lanes of the board, the first for objects that are not planned; empty if there is no board.
+    """
+
+    noun: str
+    table: str
+    path: str
+    panels: Mapping[str, Choices]
+    tabs: bool
+    events: tuple[str, ...]
+    code: str
+    actions: tuple[str, ...]
+    day: str
+    place: str
+    places: tuple[str, ...]
+    note: str
+    columns: Mapping[str, TableColumn]
+    title: str = "title"
+    search: str = "title"
+    link: str = "title"
+    lanes: tuple[str, ...] = ()
+    hidden: Choices = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the details that a visitor does not see at first."""
+        hidden = list(self.panels.values())[self.tabs :]
+        object.__setattr__(self, "hidden", {label: values for panel in hidden for label, values in panel.items()})
+
+    @functools.cached_property
+    def sql(self) -> str:
+        """Query for the objects: id, title, search text, link and the columns of the table."""
+        names = {"id": "id", "title": self.title, "search": self.search, "link": self.link}
+        columns = [one.sql for one in self.columns.values()]
+        return f"SELECT {', '.join([f'{sql} AS {name}' for name, sql in names.items()] + columns)} FROM {self.table}"
+
+    def detail_of(self, title: str, label: str) -> str:
+        """Return the value of a detail of the object with this title."""
+        values = next(panel[label] for panel in self.panels.values() if label in panel)
+        return values[_draw(title, label) % len(values)]
+
+    def history_of(self, title: str) -> list[tuple[str, str]]:
+        """Return pairs (day, event) of an object, the oldest first."""
+        days = {event: date(2025, 1, 1) + timedelta(days=_draw(title, event) % 480) for event in self.events}
+        return sorted((day.isoformat(), event) for event, day in days.items())
+
+    def code_of(self, title: str) -> str:
+        """Return the code of an object."""
+        number = _draw(title, self.code)
+        return f"{'ABCDEFGHKLMNPRST'[number % 16]}{number // 16 % 9 + 1}-{number // 256 % 9000 + 1000}"
+
+
+def _draw(title: str, label: str) -> int:
+    return zlib.crc32(f"{label}: {title}".encode())
+
 
 _COUNTRIES = ("Austria", "Denmark", "Estonia", "Greece", "Ireland", "Malta", "Norway", "Portugal", "Slovenia")
 _NAMES = ("Ada Brook", "Ben Castle", "Cleo Dunn", "Dario Engel", "Elif Frost", "Femi Gray", "Gina Holt", "Hugo Ivers")
 
-SHOP = DetailsPages(
+_SHOP = DetailsPages(
     noun="product",
     table="products",
     title="name",
@@ -38,13 +129,13 @@ SHOP = DetailsPages(
     ),
     note="Gift note",
     columns={
-        "Price": Column("price / 100.0", "lowest price", "highest price"),
-        "Rating": Column("coalesce(stars, 0.0)"),
-        "Reviews": Column("number", "", "most reviews"),
-        "Brand": Column("brand"),
+        "Price": TableColumn("price / 100.0", "lowest price", "highest price"),
+        "Rating": TableColumn("coalesce(stars, 0.0)"),
+        "Reviews": TableColumn("number", "", "most reviews"),
+        "Brand": TableColumn("brand"),
     },
 )
-BOOKING = DetailsPages(
+_BOOKING = DetailsPages(
     noun="room",
     table="(SELECT r.*, h.name AS house_name, h.town, h.rating, h.sea FROM rooms r JOIN houses h ON h.id = r.house)",
     title="name || ' at ' || house_name",
@@ -75,13 +166,13 @@ BOOKING = DetailsPages(
     ),
     note="Wishes",
     columns={
-        "Price": Column("price / 100.0", "lowest price", "highest price"),
-        "Guests": Column("sleeps"),
-        "Weekend price": Column("weekend / 100.0", "lowest weekend price", "highest weekend price"),
-        "Town": Column("town"),
+        "Price": TableColumn("price / 100.0", "lowest price", "highest price"),
+        "Guests": TableColumn("sleeps"),
+        "Weekend price": TableColumn("weekend / 100.0", "lowest weekend price", "highest weekend price"),
+        "Town": TableColumn("town"),
     },
 )
-FORUM = DetailsPages(
+_FORUM = DetailsPages(
     noun="thread",
     table="threads",
     path="/thread/{}",
@@ -105,12 +196,12 @@ FORUM = DetailsPages(
     ),
     note="Notes",
     columns={
-        "Votes": Column("votes", "fewest votes", "most votes"),
-        "Replies": Column("replies", "", "most replies"),
-        "Started": Column("day", "earliest start", "latest start"),
+        "Votes": TableColumn("votes", "fewest votes", "most votes"),
+        "Replies": TableColumn("replies", "", "most replies"),
+        "Started": TableColumn("day", "earliest start", "latest start"),
     },
 )
-TRACKER = DetailsPages(
+_TRACKER = DetailsPages(
     noun="ticket",
     table="tickets",
     path="/ticket/{}",
@@ -139,14 +230,14 @@ TRACKER = DetailsPages(
     ),
     note="Handover",
     columns={
-        "Estimate": Column("estimate", "", "largest estimate"),
-        "Opened": Column("opened", "earliest opening day", "latest opening day"),
-        "Priority": Column("priority"),
-        "Project": Column("project"),
+        "Estimate": TableColumn("estimate", "", "largest estimate"),
+        "Opened": TableColumn("opened", "earliest opening day", "latest opening day"),
+        "Priority": TableColumn("priority"),
+        "Project": TableColumn("project"),
     },
     lanes=("Unplanned", "This week", "Next week"),
 )
-ADMIN = DetailsPages(
+_ADMIN = DetailsPages(
     noun="user",
     table="users",
     title="name",
@@ -171,14 +262,14 @@ ADMIN = DetailsPages(
     places=("Harbour house, floor 2", "Customs shed", "Pilot station", "Grain silo, annexe", "North pier", "Net loft"),
     note="Remarks",
     columns={
-        "Mail": Column("mail"),
-        "State": Column("state"),
-        "Licence": Column("licence"),
-        "Last login": Column("login", "", "latest login"),
+        "Mail": TableColumn("mail"),
+        "State": TableColumn("state"),
+        "Licence": TableColumn("licence"),
+        "Last login": TableColumn("login", "", "latest login"),
     },
     lanes=("To review", "Keep", "Revoke"),
 )
-WIKI = DetailsPages(
+_WIKI = DetailsPages(
     noun="article",
     table="articles",
     path="/article/{}",
@@ -216,9 +307,17 @@ WIKI = DetailsPages(
     ),
     note="Talk page",
     columns={
-        "Kind": Column("kind"),
-        "Length": Column("length(body)"),
-        "Values": Column("(SELECT count(*) FROM facts WHERE article = articles.id)"),
-        "Links to it": Column("(SELECT count(*) FROM links WHERE target = articles.id)", "", "most links to it"),
+        "Kind": TableColumn("kind"),
+        "Length": TableColumn("length(body)"),
+        "Values": TableColumn("(SELECT count(*) FROM facts WHERE article = articles.id)"),
+        "Links to it": TableColumn("(SELECT count(*) FROM links WHERE target = articles.id)", "", "most links to it"),
     },
 )
+DETAILS: Mapping[str, DetailsPages] = {
+    "shop": _SHOP,
+    "booking": _BOOKING,
+    "forum": _FORUM,
+    "tracker": _TRACKER,
+    "admin": _ADMIN,
+    "wiki": _WIKI,
+}

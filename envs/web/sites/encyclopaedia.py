@@ -18,7 +18,6 @@ from werkzeug.exceptions import NotFound
 
 from ..wiki.corpus import LINK, make_corpus
 from .details import HasDetails
-from .details_content import WIKI
 from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_text, read_value
 from .exchange import Response, WebRequest
 from .site import SITES, paginate, read_form, read_number, route
@@ -35,7 +34,6 @@ class Encyclopaedia(HasDetails):
     """Web application of the encyclopaedia; see the module."""
 
     name = "wiki"
-    details_pages = WIKI
     schema = """
         CREATE TABLE source (seed INTEGER, size INTEGER);
         CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT, kind TEXT, about TEXT, body TEXT);

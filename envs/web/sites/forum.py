@@ -15,7 +15,6 @@ import numpy as np
 from werkzeug.exceptions import Forbidden
 
 from .details import HasDetails
-from .details_content import FORUM
 from .exchange import Response, WebRequest
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
 from .list_page import Filter, ListPage, date_filter, read_id
@@ -90,7 +89,6 @@ class Forum(HasDetails):
     """Web application of the forum; see the module."""
 
     name = "forum"
-    details_pages = FORUM
     schema = """
         CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, role TEXT, joined TEXT);
         CREATE TABLE boards (id INTEGER PRIMARY KEY, name TEXT, about TEXT);

@@ -13,7 +13,6 @@ import numpy as np
 from werkzeug.exceptions import NotFound
 
 from .details import HasDetails
-from .details_content import SHOP
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
@@ -83,7 +82,6 @@ class Shop(HasDetails):
     """Web application of the shop; see the module."""
 
     name = "shop"
-    details_pages = SHOP
     schema = """
         CREATE TABLE products (
             id INTEGER PRIMARY KEY, name TEXT, brand TEXT, category TEXT, description TEXT,

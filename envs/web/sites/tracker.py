@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from .details import HasDetails
-from .details_content import TRACKER
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage, date_filter
 from .site import SITES, is_date, read_form, read_number, route
@@ -108,7 +107,6 @@ class ProjectTracker(HasDetails):
     """Web application of the project tracker; see the module."""
 
     name = "tracker"
-    details_pages = TRACKER
     schema = """
         CREATE TABLE milestones (name TEXT PRIMARY KEY, due TEXT);
         CREATE TABLE tickets (

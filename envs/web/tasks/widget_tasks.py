@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from ..sites.details import FIRST_EVENTS, MONTHS, DetailsPages, HasDetails, list_weeks
+from ..sites.details import FIRST_EVENTS, MONTHS, list_weeks
+from ..sites.details_content import DETAILS, DetailsPages
 from ..sites.list_page import name_all
-from ..sites.site import SITES
 from .draws import pick, pick_several, quote_titles
 from .template import TEMPLATES, Database, Goal, Params, Rng, Slots, WebTemplate
 from .walk import Walk
@@ -35,9 +35,7 @@ class DetailsTemplate(WebTemplate):
 
     @property
     def details(self) -> DetailsPages:
-        kind = SITES[self.site]
-        assert issubclass(kind, HasDetails)
-        return kind.details_pages
+        return DETAILS[self.site]
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute(f"{self.details.sql} ORDER BY id").fetchall()
