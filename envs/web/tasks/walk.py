@@ -36,6 +36,11 @@ class Walk:
         """Click on a control."""
         self._do("click", self._need(role, name))
 
+    def confirm(self, name: str) -> None:
+        """Click on a button, and confirm it in the dialog that opens."""
+        self.click("button", name)
+        self.click("button", "Confirm")
+
     def seek(self, role: str, name: str) -> None:
         """Click on a control of this page or of the following result pages."""
         for _ in range(MOST_PAGES):

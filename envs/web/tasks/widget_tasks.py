@@ -163,8 +163,7 @@ class ConfirmAction(PlanTemplate):
 
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
         walk.click("button", "Actions")
-        walk.click("button", slots["action"])
-        walk.click("button", "Confirm")
+        walk.confirm(slots["action"])
 
 
 class FieldsTemplate(PlanTemplate):

@@ -113,6 +113,7 @@ def test_an_invitation_that_is_revoked_without_being_asked_for_fails(name: str):
         env.step(action)
     click(env, "Invitations")
     click(env, control(env, "button", "Revoke", without=tuple(asked)))
+    click(env, "Confirm")
     success, why = finish(env, answer)
     assert not success
     assert "invitations" in why

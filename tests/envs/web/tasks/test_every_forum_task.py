@@ -131,7 +131,7 @@ def test_only_moderators_see_what_moderates():
             if controls(env, "Post reply"):
                 break
             env.step(action)
-        assert bool(controls(env, "Lock thread")) is seen
+        assert bool(controls(env, "Moderate")) is seen
 
 
 def test_both_browsers_agree_on_the_forum():
