@@ -23,7 +23,9 @@ function find(part, target) {
     e => tokens(e, 'data-part').includes(target) && rootOf(e) === root);
 }
 
-function writeValue(e, value) {
+function writeValue(e, text) {
+  // Without characters that a document cannot hold.
+  const value = text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '');
   if (e.tagName === 'TEXTAREA') e.textContent = '\n' + value;
   else e.setAttribute('value', value);
   e.value = value;

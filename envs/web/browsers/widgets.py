@@ -85,6 +85,8 @@ RULES: dict[tuple[str, str, str], tuple[Effect, ...]] = {
 """(widget, event, part) -> effects. Events are "click", "input" (a field has another value) and keys."""
 
 _SCRIPT = Path(__file__).with_name("widgets.js")
+# Characters that a document cannot hold.
+_IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
@@ -107,7 +109,7 @@ def find_effects(element: Any, event: str) -> list[Effect]:
     return [effect for name in names for effect in RULES.get(name, ())]
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=256)
 def run_event(html: str, event: str, place: int, values: tuple[tuple[int, Any], ...]) -> str:
     """Return the document after an event. Cached, as pages and actions recur.
 
@@ -177,9 +179,9 @@ def _write_value(element: Any, value: Any) -> None:
         for place, option in enumerate(element.iter("option")):
             _set(None, [option], "selected", "" if place in value else None)
     elif element.tag == "textarea":
-        element.text = f"\n{value}"
+        element.text = f"\n{_IMPOSSIBLE.sub('', value)}"
     else:
-        element.set("value", value)
+        element.set("value", _IMPOSSIBLE.sub("", value))
 
 
 # Operations: function of (element of the event, targets, further arguments). Each has its twin in the script.

@@ -75,9 +75,13 @@ class DetailsPages:
         columns = [one.sql for one in self.columns.values()]
         return f"SELECT {', '.join([f'{sql} AS {name}' for name, sql in names.items()] + columns)} FROM {self.table}"
 
+    def panel_of(self, label: str) -> str:
+        """Return the label of the tab or section with a detail."""
+        return next(panel for panel, labels in self.panels.items() if label in labels)
+
     def detail_of(self, title: str, label: str) -> str:
         """Return the value of a detail of the object with this title."""
-        values = next(panel[label] for panel in self.panels.values() if label in panel)
+        values = self.panels[self.panel_of(label)][label]
         return values[_draw(title, label) % len(values)]
 
     def history_of(self, title: str) -> list[tuple[str, str]]:
@@ -266,6 +270,7 @@ _ADMIN = DetailsPages(
         "State": TableColumn("state"),
         "Licence": TableColumn("licence"),
         "Last login": TableColumn("login", "", "latest login"),
+        "Badge number": TableColumn("id * 7919 % 9973", "lowest badge number", "highest badge number"),
     },
     lanes=("To review", "Keep", "Revoke"),
 )

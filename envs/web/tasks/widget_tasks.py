@@ -5,9 +5,9 @@ Each class of templates has a row for each site in `ROWS`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 from ..sites.details import FIRST_EVENTS, MONTHS, list_weeks
 from ..sites.details_content import DETAILS, DetailsPages
@@ -22,16 +22,22 @@ _TEXTS = ("please call first", "as agreed", "for the archive", "with many thanks
 class DetailsTemplate(WebTemplate):
     """Base of templates on the details of several objects.
 
+    Attributes:
+        more_objects: number of objects beyond that of the axis "items".
+
     Args:
         site: the name of the site.
         intent: the kind of task.
         search_box: the label of the site's search box.
+        start: the link to the start page.
     """
 
     objects, pages = "objects", ("/details/{0}",)
+    more_objects = 0
 
-    def __init__(self, site: str, intent: str, search_box: str):
-        self.site, self.intent, self.search_box = site, intent, search_box  # type: ignore[misc]
+    def __init__(self, site: str, intent: str, search_box: str, start: str):
+        self.site, self.intent = site, intent  # type: ignore[misc]
+        self.search_box, self.start = search_box, start
 
     @property
     def details(self) -> DetailsPages:
@@ -39,7 +45,7 @@ class DetailsTemplate(WebTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         rows = database.execute(f"{self.details.sql} ORDER BY id").fetchall()
-        chosen = pick_several(rng, rows, params["items"])
+        chosen = pick_several(rng, rows, params["items"] + self.more_objects)
         objects = tuple((row["id"], row["title"], row["search"], row["link"]) for row in chosen)
         links = [row["link"] for row in rows]
         if any(links.count(link) > 1 for *_, link in objects):
@@ -60,6 +66,12 @@ class DetailsTemplate(WebTemplate):
             walk.look_up(self.search_box, search, link)
             walk.click("link", "Details and plans")
             self.use(walk, slots, title)
+
+    def follow_from_start(self, walk: Walk, link: str) -> None:
+        """Let the solver follow a link of the start page."""
+        if walk.find("link", link) is None:
+            walk.click("link", self.start)
+        walk.click("link", link)
 
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
         """Let the solver use the widgets on the page with details of an object."""
@@ -105,7 +117,7 @@ class ReadDetail(ReadTemplate):
         return list(self.details.hidden)
 
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
-        walk.click("button", next(name for name, labels in self.details.panels.items() if slots["label"] in labels))
+        walk.click("button", self.details.panel_of(slots["label"]))
 
 
 class ReadHistory(ReadTemplate):
@@ -164,6 +176,62 @@ class ConfirmAction(PlanTemplate):
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
         walk.click("button", "Actions")
         walk.confirm(slots["action"])
+
+
+class ActOnMatch(ConfirmAction):
+    """Find the object with a detail that is hidden at first, and choose an item of its menu."""
+
+    name, more_objects = "act-on-match", 1
+    question = 'One of {which} has "{value}" under "{label}". Do "{action}" for this one, and for no other.'
+
+    def draw_more(self, rng: Rng, titles: list[str], params: Params) -> Slots | None:
+        label, target = pick(rng, list(self.details.hidden)), int(rng.integers(len(titles)))
+        values = [self.details.detail_of(title, label) for title in titles]
+        if values.count(values[target]) > 1:
+            return None
+        return {**super().draw_more(rng, titles, params), "label": label, "value": values[target], "target": target}
+
+    def paths(self, slots: Slots) -> tuple[str, ...]:
+        return super().paths(slots)[: slots["target"] + 1]
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        rows = ((slots["objects"][slots["target"]][0], slots["action"], "yes"),)
+        return Goal(added={"plans": rows}, milestone_pages=self.paths(slots))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        super().solve(walk, {**slots, "objects": slots["objects"][: slots["target"] + 1]}, goal)
+
+    def use(self, walk: Walk, slots: Slots, title: str) -> None:
+        walk.click("button", self.details.panel_of(slots["label"]))
+        if self.details.detail_of(title, slots["label"]) == slots["value"]:
+            super().use(walk, slots, title)
+
+
+class CopyCode(PlanTemplate):
+    """Write the code of an object, which is shown for one action, as a plan of the object named after it."""
+
+    name, more_objects = "copy-code", 1
+    question = 'For {which}: write as "{note}" of each but the first the {code} of the one named before it.'
+
+    def draw_more(self, rng: Rng, titles: list[str], params: Params) -> Slots:
+        return {}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "note": self.details.note, "code": self.details.code}
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        pairs = itertools.pairwise(slots["objects"])
+        rows = tuple((after[0], self.details.note, self.details.code_of(before[1])) for before, after in pairs)
+        return Goal(added={"plans": rows}, milestone_pages=self.paths(slots))
+
+    def use(self, walk: Walk, slots: Slots, title: str) -> None:
+        titles = [title for _, title, *_ in slots["objects"]]
+        place = titles.index(title)
+        if place < len(titles) - 1:
+            walk.click("button", f"Show the {self.details.code}")
+        if place > 0:
+            walk.fill(self.details.note, self.details.code_of(titles[place - 1]))
+            walk.click("button", "Save plans")
 
 
 class FieldsTemplate(PlanTemplate):
@@ -243,20 +311,20 @@ class BestOfTable(DetailsTemplate):
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         pages = self.details
-        label = pick(rng, [label for label, column in pages.columns.items() if column.least or column.most])
-        column, place = pages.columns[label], 4 + list(pages.columns).index(label)
-        falls = bool(column.most) and (not column.least or bool(rng.integers(2)))
-        rows = sorted(database.execute(pages.sql).fetchall(), key=lambda row: row[place], reverse=falls)
-        if len(rows) < 2 or rows[0][place] == rows[1][place]:
-            return None
-        words = column.most if falls else column.least
-        return {"best": rows[0]["title"], "label": label, "words": words, "falls": falls}
+        every = database.execute(pages.sql).fetchall()
+        found = []
+        for place, (label, column) in enumerate(pages.columns.items()):
+            for falls, words in ((False, column.least), (True, column.most)):
+                rows = sorted(every, key=lambda row: row[4 + place], reverse=falls)
+                if words and rows[0][4 + place] != rows[1][4 + place]:
+                    found.append({"best": rows[0]["title"], "label": label, "words": words, "falls": falls})
+        return pick(rng, found) if found else None
 
     def words(self, slots: Slots) -> Mapping[str, str]:
         return {"noun": self.details.noun}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        walk.click("link", f"Table of all {self.details.noun}s")
+        self.follow_from_start(walk, f"Table of all {self.details.noun}s")
         for _ in range(1 + slots["falls"]):
             walk.click("button", slots["label"])
 
@@ -281,7 +349,7 @@ class MoveCards(PlanTemplate):
         return {"Lane": slots["lane"]}
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
-        walk.click("link", "Board")
+        self.follow_from_start(walk, "Board")
         for _, title in slots["objects"]:
             walk.click("button", f"Grab {title}")
             walk.click("button", f"Drop in {slots['lane']}")
@@ -295,25 +363,23 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "plan-all": ("day", "place", "note"),
 }
 """Name of a template of fields -> its fields."""
-ROWS: Mapping[str, tuple[str, str]] = {
-    "shop": ("account", "Search products"),
-    "booking": ("write", "Search houses and rooms"),
-    "forum": ("bookmark", "Search threads"),
-    "tracker": ("plan", "Search tickets"),
-    "admin": ("edit", "Search users"),
-    "wiki": ("watch", "Search articles"),
+ROWS: Mapping[str, tuple[str, str, str]] = {
+    "shop": ("account", "Search products", "Corner Goods"),
+    "booking": ("write", "Search houses and rooms", "Quiet Coast"),
+    "forum": ("bookmark", "Search threads", "Village Forum"),
+    "tracker": ("plan", "Search tickets", "Lighthouse Tracker"),
+    "admin": ("edit", "Search users", "Harbour Admin"),
+    "wiki": ("watch", "Search articles", "Open Almanac"),
 }
-"""Name of a site -> intent of templates that change something, and label of the search box."""
+"""Name of a site -> intent of templates that change something, label of the search box, link to the start page."""
 
 
-def _templates(site: str, intent: str, search_box: str) -> list[Any]:
-    reading: list[Any] = [kind(site, "report", search_box) for kind in (ReadDetail, ReadHistory, ReadCode)]
-    reading.append(BestOfTable(site, "compare", search_box))
-    changing: list[Any] = [FieldsTemplate(name, fields, site, intent, search_box) for name, fields in FIELDS.items()]
-    changing.append(ConfirmAction(site, intent, search_box))
-    if site in ("tracker", "admin"):
-        changing.append(MoveCards(site, intent, search_box))
-    return reading + changing
+def _templates(site: str, intent: str, *row: str) -> list[DetailsTemplate]:
+    found: list[DetailsTemplate] = [kind(site, "report", *row) for kind in (ReadDetail, ReadHistory, ReadCode)]
+    found += [FieldsTemplate(name, fields, site, intent, *row) for name, fields in FIELDS.items()]
+    found += [BestOfTable(site, "compare", *row)]
+    found += [kind(site, intent, *row) for kind in (ConfirmAction, ActOnMatch, CopyCode)]
+    return [*found, MoveCards(site, intent, *row)] if DETAILS[site].lanes else found
 
 
 for _site, _row in ROWS.items():

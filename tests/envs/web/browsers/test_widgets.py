@@ -38,7 +38,9 @@ def random_action(browser: Browser, rng: np.random.Generator) -> Command:
     if control.role == "textbox":
         if rng.random() < 0.3:
             return Command("press", control.number, "Enter")
-        return Command("fill", control.number, ("a", "LANE", " n ", "zzz", "*é\n*", "")[int(rng.integers(6))])
+        return Command(
+            "fill", control.number, ("a", "LANE", " n ", "zzz", "*é\n*\ufffe\u2028😀", "")[int(rng.integers(6))]
+        )
     return Command("scroll", 0, "up") if rng.random() < 0.1 else Command("click", control.number)
 
 
@@ -60,6 +62,28 @@ def test_both_browsers_agree_on_widgets_and_on_snapshots_of_each_other(name: str
                 fast.restore(tabs[1])
                 real.restore(tabs[0])
                 assert show(fast) == show(real), turn
+    finally:
+        real.close()
+
+
+def test_both_browsers_agree_on_keys():
+    if missing_chromium():
+        pytest.skip(missing_chromium())
+    fast, real = (begin("shop", backend) for backend in ("inprocess", "chromium"))
+    field = number_of(fast, "Pick-up point")
+    try:
+        for browser in (fast, real):
+            browser.perform(Command("fill", field, "square"))
+            assert sum(line.role == "option" for line in browser.page.lines) == 1
+            browser.operate(browser.page.controls[field - 1], "Escape")
+            assert not any(line.role == "option" for line in browser.page.lines)
+            browser.perform(Command("fill", field, "mill"))
+            browser.perform(Command("press", field, "Enter"))
+            assert browser.page.controls[field - 1].default() == "Harbour kiosk, Mill Lane 4"
+            click(browser, "Actions", "Report a fault")
+            browser.operate(browser.page.controls[number_of(browser, "Keep as it is") - 1], "Escape")
+        assert show(fast) == show(real)
+        assert fast.perform(Command("press", field, "Space")) == real.perform(Command("press", field, "Space"))
     finally:
         real.close()
 

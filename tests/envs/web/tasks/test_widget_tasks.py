@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 from palaestra.benchmarks.web.without_widgets import count_successes, succeeds_without_widgets
+from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.tasks.template import TEMPLATES
 from palaestra.envs.web.tasks.widget_tasks import DetailsTemplate, find_hint
 
@@ -17,7 +18,7 @@ SITES = ("shop", "booking", "forum", "tracker", "admin", "wiki")
 
 def test_a_visitor_who_opens_nothing_fails_on_most_templates():
     counts = list(count_successes(["palaestra/Shop-v0", "palaestra/Tracker-v0"], 1))
-    assert len(counts) == 19
+    assert len(counts) == 23
     assert sum(one.successes for one in counts) <= 2
 
 
@@ -46,3 +47,16 @@ def test_another_place_or_a_text_without_its_style_fails():
         env.step(action)
     assert style.startswith("click")
     assert "plans" in env.step(answer)[4]["feedback"]
+
+
+def test_the_solver_goes_on_from_an_open_dialog_and_from_another_page():
+    env: Any = gym.make("palaestra/Shop-v0", templates="best-of-table", slack=9.0, disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    env.step("goto /details/1")
+    for name in ("Actions", "Report a fault"):
+        page = parse_page(env.here().tab.html)
+        env.step(f"click [{next(one.number for one in page.controls if one.name == name)}]")
+    assert len(parse_page(env.here().tab.html).controls) == 2
+    for action in env.plan(env.here()):
+        info = env.step(action)[4]
+    assert info["is_success"]
