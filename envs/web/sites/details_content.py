@@ -313,7 +313,7 @@ _WIKI = DetailsPages(
     note="Talk page",
     columns={
         "Kind": TableColumn("kind"),
-        "Length": TableColumn("length(body)"),
+        "About": TableColumn("about"),
         "Values": TableColumn("(SELECT count(*) FROM facts WHERE article = articles.id)"),
         "Links to it": TableColumn("(SELECT count(*) FROM links WHERE target = articles.id)", "", "most links to it"),
     },

@@ -6,6 +6,7 @@ Each class of templates has a row for each site in `ROWS`.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Mapping
 from datetime import date
 
@@ -313,10 +314,12 @@ class BestOfTable(DetailsTemplate):
         pages = self.details
         every = database.execute(pages.sql).fetchall()
         found = []
-        for place, (label, column) in enumerate(pages.columns.items()):
+        for place, (label, column) in enumerate(pages.columns.items(), 4):
             for falls, words in ((False, column.least), (True, column.most)):
-                rows = sorted(every, key=lambda row: row[4 + place], reverse=falls)
-                if words and rows[0][4 + place] != rows[1][4 + place]:
+                if not words:
+                    continue
+                rows = sorted(every, key=operator.itemgetter(place), reverse=falls)
+                if rows[0][place] != rows[1][place]:
                     found.append({"best": rows[0]["title"], "label": label, "words": words, "falls": falls})
         return pick(rng, found) if found else None
 
