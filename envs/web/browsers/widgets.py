@@ -100,8 +100,8 @@ def write_script() -> str:
 def find_effects(element: Any, event: str) -> list[Effect]:
     """Return the effects of an event on an element, which are those of the nearest part."""
     part = _nearest(element, "data-part")
-    root = None if part is None else _nearest(part, "data-widget")
-    if root is None:
+    root = _nearest(part, "data-widget")
+    if part is None or root is None:
         return []
     names = (
         (widget, event, one) for widget in root.get("data-widget").split() for one in part.get("data-part").split()

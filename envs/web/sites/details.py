@@ -39,7 +39,8 @@ class HasDetails(WebSite):
 
     def plans_of(self, subject: int) -> dict[str, str]:
         """Return name of a plan -> value, for the object with the id ``subject``."""
-        return dict(self.query("SELECT name, value FROM plans WHERE subject = ?", subject))
+        rows = self.query("SELECT name, value FROM plans WHERE subject = ?", subject)
+        return {row["name"]: row["value"] for row in rows}
 
     def plan(self, subject: int, name: str, value: str) -> None:
         """Store a plan for an object; "" deletes it."""
