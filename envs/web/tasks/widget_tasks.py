@@ -230,6 +230,7 @@ class CopyCode(PlanTemplate):
         place = titles.index(title)
         if place < len(titles) - 1:
             walk.click("button", f"Show the {self.details.code}")
+            walk.read(self.details.code_of(title))
         if place > 0:
             walk.fill(self.details.note, self.details.code_of(titles[place - 1]))
             walk.click("button", "Save plans")
