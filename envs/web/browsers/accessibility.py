@@ -146,10 +146,12 @@ class Page:
     descriptions: dict[Any, list[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.root = parse_document(self.html)
+        text = encode_document(self.html)
+        self.root = parse_document(text)
         # Most pages have no hidden parts, or only hidden fields; elements then need no individual check.
-        source = self.html.encode("utf-8", "replace").lower()
-        self.has_widgets, self.has_toast = b"data-widget" in source, b"data-left" in source
+        source = text.lower()
+        self.has_widgets = b"data-widget" in source
+        self.has_toast = self.has_widgets and b"data-left" in source
         self._hides = source.count(b"hidden") > source.count(b'type="hidden"') or b" inert" in source
         self._disables, self._names = b"disabled" in source, b"aria-label" in source
         self._labels: dict[str, str] | None = None
@@ -356,10 +358,14 @@ class Page:
                 parts.append(tail)
 
 
-def parse_document(html: str) -> Any:
-    """Return the root element of a document."""
+def encode_document(html: str) -> bytes:
+    """Return a document as the parser takes it."""
+    return html.replace("\0", "\ufffd").encode("utf-8", "replace")
+
+
+def parse_document(text: bytes) -> Any:
+    """Return the root element of a document that `encode_document` has encoded."""
     # The parser takes neither a declaration of an encoding in text nor an empty document.
-    text = html.replace("\0", "\ufffd").encode("utf-8", "replace")
     root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
     return etree.Element("html") if root is None else root
 

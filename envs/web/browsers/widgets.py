@@ -119,9 +119,9 @@ def run_event(html: str, event: str, place: int, values: tuple[tuple[int, Any], 
         place: `Control.place` of the element of the event; -1 for "tick".
         values: pairs (place, value) of the fields whose values differ from the document's; they become the document's.
     """
-    from .accessibility import CONTROLS, parse_document
+    from .accessibility import CONTROLS, encode_document, parse_document
 
-    root = parse_document(html)
+    root = parse_document(encode_document(html))
     controls = list(root.iter(*CONTROLS))
     for number, value in values:
         _write_value(controls[number], value)
