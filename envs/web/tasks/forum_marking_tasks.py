@@ -290,6 +290,6 @@ class RemovePosts(ModerationTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
-        for post in slots["posts"]:
-            press_in_order(walk, "Remove", (post,))
-            walk.click("button", "Confirm")
+        for _, number, author in slots["posts"]:
+            walk.seek("button", f"More on post {number}")
+            walk.confirm(f"Remove post {number} by {author}")
