@@ -10,7 +10,7 @@ import operator
 from collections.abc import Mapping
 from datetime import date
 
-from ..sites.details import FIRST_EVENTS, MONTHS, list_weeks
+from ..sites.details import FIRST_EVENTS, MONTHS, MOST_CARDS, list_weeks
 from ..sites.details_content import DETAILS, DetailsPages
 from ..sites.list_page import name_all
 from .draws import pick, pick_several, quote_titles
@@ -337,17 +337,16 @@ class MoveCards(PlanTemplate):
     """Move cards into a lane of a board."""
 
     name, pages = "move-cards", ("/lanes",)
+    question = 'On the board, put {which} into the lane "{lane}".'
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         pages = self.details
-        rows = database.execute(f"{pages.sql} ORDER BY id LIMIT 12").fetchall()
+        rows = database.execute(f"{pages.sql} ORDER BY id LIMIT {MOST_CARDS}").fetchall()
         chosen = pick_several(rng, rows, params["items"])
         titles = [row["title"] for row in rows]
         if any(titles.count(row["title"]) > 1 for row in chosen):
             return None
         return {"objects": tuple((row["id"], row["title"]) for row in chosen), "lane": pick(rng, pages.lanes[1:])}
-
-    question = 'On the board, put {which} into the lane "{lane}".'
 
     def plans(self, slots: Slots) -> Mapping[str, str]:
         return {"Lane": slots["lane"]}
