@@ -15,7 +15,7 @@ from typing import Any
 from ....errors import MissingExtra
 from .accessibility import CONTROLS, Control, Value
 from .browser import Browser, BrowserFailure, Tab
-from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
+from .chromium_engine import HEADER, POLICY, SECONDS, ChromiumEngine, engine, find_chromium
 from .forms import FormRequest
 from .observations import WINDOW
 from .page_cache import parse_page
@@ -73,7 +73,7 @@ class ChromiumBrowser(Browser):
         self.origin = self._engine.origin
         self._cookies: tuple[tuple[str, str], ...] = ()
         self._secret = secrets.token_hex(16)
-        self._engine.sites[self._secret] = site
+        self._engine.sites[self._secret] = _with_policy(site)
         self._tab: Any = self._call(self._engine.call, _open_tab, self._engine, self._secret)
 
     @staticmethod
@@ -211,6 +211,18 @@ class ChromiumBrowser(Browser):
         self._engine.replays.pop(self._secret, None)
         self._engine.cookies_set.discard(self._secret)
         return self._engine.post(self._tab.context.close)
+
+
+def _with_policy(site: Any) -> Any:
+    """Return an application that answers as ``site`` does, with the headers `POLICY`."""
+
+    def serve(environ: Any, start_response: Any) -> Any:
+        def start(status: str, headers: Any, *rest: Any) -> Any:
+            return start_response(status, [*headers, *POLICY.items()], *rest)
+
+        return site(environ, start)
+
+    return serve
 
 
 def _open_tab(running: ChromiumEngine, secret: str) -> Any:

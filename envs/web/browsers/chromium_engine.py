@@ -31,8 +31,8 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
-# The only scripts that run are files of the site, not those in its pages.
-_POLICY = {"Content-Security-Policy": "script-src 'self'"}
+# For pages of sites of our own: the only scripts that run are files of the site, not those in its pages.
+POLICY = {"Content-Security-Policy": "script-src 'self'"}
 
 
 def find_chromium() -> str:
@@ -97,14 +97,14 @@ class ChromiumEngine:
         if site is None:
             return Response("", 404)(environ, start_response)
         if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
-            headers = {"Cache-Control": "no-store", **_POLICY}
+            headers = {"Cache-Control": "no-store", **POLICY}
             page = Response(html, content_type="text/html; charset=utf-8", headers=headers)
             return page(environ, start_response)
 
         def start(status: str, headers: Any, *rest: Any) -> Any:
             if any(name.lower() == "set-cookie" for name, _ in headers):
                 self.cookies_set.add(secret)
-            return start_response(status, [*headers, *_POLICY.items()], *rest)
+            return start_response(status, headers, *rest)
 
         return site(environ, start)
 
