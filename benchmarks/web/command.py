@@ -11,6 +11,7 @@ examples:
   palaestra bench web palaestra/Shop-v0 --no-chromium
   palaestra bench web --peer-python peers/bin/python --seconds 20
   palaestra bench web --agreement 500
+  palaestra bench web --without-widgets 20
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ..harness import check_names, check_pythons, make_table, read_options, trac
 from ..peer_process import PeerProcess
 from . import peers
 from .agreement import compare_backends
+from .without_widgets import count_successes
 
 _REPEATED = 10
 """Number of repeated tasks; their sites and pages all fit into the cache."""
@@ -53,6 +55,9 @@ class WebBenchOptions:
     """Number of environments that share one Chromium."""
     agreement: int = 0
     """If above 0, play this number of episodes in both browsers instead, and count the episodes that differ."""
+    without_widgets: int = 0
+    """If above 0, play this number of tasks of each template that needs widgets by a visitor who opens nothing
+    instead, and count the successes."""
     seed: int = 0
     """Seed of the first episode."""
     peer_python: Path | None = None
@@ -76,9 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = read_options(WebBenchOptions, "web", argv, __doc__)
     known = web_ids()
     check_names("environment with a web site", config.ids, known)
-    if config.seconds <= 0 or config.contexts < 1 or config.agreement < 0:
-        raise InputError("--seconds and --contexts must be positive, and --agreement not negative.")
+    if config.seconds <= 0 or config.contexts < 1 or min(config.agreement, config.without_widgets) < 0:
+        raise InputError("--seconds and --contexts must be positive, the other numbers not negative.")
     chosen = config.ids or tuple(known)
+    if config.without_widgets:
+        write_json(config.json, _count_without_widgets(chosen, config))
+        return 0
     if config.chromium or config.agreement:
         find_chromium()
     found = _compare(chosen, config) if config.agreement else _measure(chosen, config)
@@ -209,3 +217,12 @@ def _compare(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
     for one in differing:
         console.print(f"{one.env_id}, seed {one.seed}, {one.player}: {one.difference}", markup=False, highlight=False)
     return {"episodes": len(episodes), "steps": steps, "differing": [asdict(one) for one in differing]}
+
+
+def _count_without_widgets(chosen: Sequence[str], config: WebBenchOptions) -> list[dict[str, Any]]:
+    counts = list(track(count_successes(chosen, config.without_widgets, config.seed), "playing"))
+    cells = [(one.env_id, one.template, f"{one.successes} of {one.tasks}") for one in counts]
+    console = Console()
+    console.print(make_table(("environment", "template", "successes without widgets"), cells))
+    console.print(f"Without a success: {sum(not one.successes for one in counts)} of {len(counts)} templates.")
+    return [asdict(one) for one in counts]

@@ -76,7 +76,7 @@ class ShopTasks(SiteTasks):
 
     Description:
         A web shop with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish list and
-        an account, generated from a seed. A task is one of 17 templates, filled in from the contents of the shop. Some
+        an account, generated from a seed. A task is one of 28 templates, filled in from the contents of the shop. Some
         names of products differ in one word only, and lists go on over several pages. Held-out tasks are in other shops
         than training tasks.
 
@@ -103,7 +103,7 @@ class BookingTasks(SiteTasks):
     Description:
         A booking site with guest houses, rooms with a calendar and prices by night, search by dates, guests and
         features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
-        day that depends on the house, generated from a seed. A task is one of 24 templates, filled in from the contents
+        day that depends on the house, generated from a seed. A task is one of 35 templates, filled in from the contents
         of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only. Held-out
         tasks are on other sites than training tasks.
 
@@ -128,7 +128,7 @@ class ForumTasks(SiteTasks):
 
     Description:
         A forum with boards, multi-page threads, votes, search of threads and posts, profiles, private bookmarks,
-        reports and moderation, generated from a seed. A task is one of 19 templates, filled in from the contents of the
+        reports and moderation, generated from a seed. A task is one of 30 templates, filled in from the contents of the
         forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are in other
         forums than training tasks.
 
@@ -155,7 +155,7 @@ class TrackerTasks(SiteTasks):
     Description:
         A web-based project tracker with tickets that block each other, boards, lists with filters over several pages,
         bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), generated from a seed. A
-        task is one of 24 templates, filled in from the contents of the tracker. Many titles, and some people, labels
+        task is one of 36 templates, filled in from the contents of the tracker. Many titles, and some people, labels
         and milestones, differ in one word or letter only. Held-out tasks are in other trackers than training tasks.
 
     Parameters:
@@ -180,7 +180,7 @@ class AdminTasks(SiteTasks):
 
     Description:
         A web-based admin panel with users, teams, roles and their permissions, invitations, an audit log, settings,
-        bulk edits and exports, generated from a seed. A task is one of 23 templates, filled in from the contents of
+        bulk edits and exports, generated from a seed. A task is one of 35 templates, filled in from the contents of
         the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
         rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
         organisations than training tasks.
@@ -209,7 +209,7 @@ class WikiTasks(SiteTasks):
         An encyclopaedia of a made-up world, generated from a seed: articles with links and an infobox of values, search
         by words, categories that can be sorted and filtered by a value, lists of the articles that link to an article,
         a watch list, and values that can be edited. The articles are of the same kind as those of WikiSearch and
-        WikiRace. A task is one of 13 templates, filled in from the contents of the site. Many articles have names that
+        WikiRace. A task is one of 24 templates, filled in from the contents of the site. Many articles have names that
         differ in one word only. Held-out tasks are on other sites than training tasks.
 
     Parameters:

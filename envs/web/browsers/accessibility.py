@@ -6,7 +6,7 @@ Controls are numbered in document order, from 1. Text from the page is quoted an
 pass text off as a control.
 
 Roles and names follow the HTML Accessibility API Mappings and the computation of accessible names (WAI-ARIA), for
-elements that work without script and style: an element counts as hidden by ``hidden`` and ``aria-hidden``, not by a
+elements that work without style: an element counts as hidden by ``hidden``, ``inert`` and ``aria-hidden``, not by a
 style sheet.
 """
 
@@ -56,6 +56,15 @@ _ROLES = {
 }
 # Names of buttons that have no name in the document.
 _UNNAMED = {"submit": "Submit", "reset": "Reset"}
+# Roles that an author can give to controls, and to containers, which are shown as landmarks.
+_GIVEN = frozenset({"tab", "menuitem", "option", "combobox", "gridcell"})
+_CONTAINERS = frozenset({"dialog", "alertdialog", "menu", "tablist", "tabpanel", "listbox", "toolbar", "grid"})
+# States of a control in ARIA -> value -> words.
+_STATES = {
+    "aria-expanded": {"true": " expanded", "false": " collapsed"},
+    "aria-selected": {"true": " selected"},
+    "aria-pressed": {"true": " pressed"},
+}
 # For comments and processing instructions, lxml gives a constructor as the tag.
 _NO_ELEMENTS = (etree.Comment, etree.ProcessingInstruction, etree.Entity)
 _NO_TEXT = frozenset({*_NO_ELEMENTS, "select", "textarea", "script", "style"})
@@ -125,22 +134,25 @@ class Page:
 
     Args:
         html: the document.
+        has_widgets, has_toast: True if parts of the page are widgets, and if one of them vanishes soon; see `widgets`.
         descriptions: cache of the observation lines without edits: function that writes a line -> lines; see
             `observations`.
     """
 
     html: str
+    has_widgets: bool = field(init=False)
+    has_toast: bool = field(init=False)
     controls: list[Control] = field(init=False, default_factory=list)
     descriptions: dict[Any, list[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        # The parser takes neither a declaration of an encoding in text nor an empty document.
-        text = self.html.replace("\0", "\ufffd").encode("utf-8", "replace")
-        root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
-        self.root = etree.Element("html") if root is None else root
+        text = encode_document(self.html)
+        self.root = parse_document(text)
         # Most pages have no hidden parts, or only hidden fields; elements then need no individual check.
         source = text.lower()
-        self._hides = source.count(b"hidden") > source.count(b'type="hidden"')
+        self.has_widgets = b"data-widget" in source
+        self.has_toast = self.has_widgets and b"data-left" in source
+        self._hides = source.count(b"hidden") > source.count(b'type="hidden"') or b" inert" in source
         self._disables, self._names = b"disabled" in source, b"aria-label" in source
         self._labels: dict[str, str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
@@ -176,7 +188,10 @@ class Page:
                 if run:
                     self._flush(depth)
                 role = element.get("role")
-                self._enter(element, depth, role if role in ("alert", "status") else "text")
+                if role in _CONTAINERS:
+                    self._walk_landmark(element, element.tag, depth, role)
+                else:
+                    self._enter(element, depth, role if role in ("alert", "status") else "text")
             elif kind == "cell":
                 if run:
                     run.append(" | ")
@@ -216,8 +231,8 @@ class Page:
         if self._run:
             self._flush(depth, role)
 
-    def _walk_landmark(self, element: Any, tag: str, depth: int) -> None:
-        role = "search" if element.get("role") == "search" else _LANDMARKS[tag]
+    def _walk_landmark(self, element: Any, tag: str, depth: int, role: str = "") -> None:
+        role = role or ("search" if element.get("role") == "search" else _LANDMARKS[tag])
         name = self._label_of(element)
         if tag == "fieldset" and not name:
             legend = element.find("legend")
@@ -250,7 +265,8 @@ class Page:
         self.controls.append(control)
         if self._run:
             self._flush(depth)
-        self.lines.append(PageLine(depth, role, name, control))
+        given = element.get("role") if self.has_widgets else None
+        self.lines.append(PageLine(depth, given if given in _GIVEN else role, name, control))
 
     def _read_options(self, element: Any, several: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """Return (texts of the options of a list, indices of the chosen options)."""
@@ -267,6 +283,15 @@ class Page:
         if not several and len(chosen) != 1:
             chosen = chosen[-1:] or ([] if usable < 0 else [usable])
         return tuple(texts), tuple(chosen)
+
+    def states_of(self, control: Control) -> str:
+        """Return the states of a control in words, each after a space, such as " expanded"."""
+        if not self.has_widgets:
+            return ""
+        element = control.element
+        words = "".join(names.get(element.get(name), "") for name, names in _STATES.items())
+        order = element.getparent().get("aria-sort") if element.getparent() is not None else None
+        return f"{words} sorted {order}" if order else words
 
     # Names.
 
@@ -333,8 +358,20 @@ class Page:
                 parts.append(tail)
 
 
+def encode_document(html: str) -> bytes:
+    """Return a document as the parser takes it."""
+    return html.replace("\0", "\ufffd").encode("utf-8", "replace")
+
+
+def parse_document(text: bytes) -> Any:
+    """Return the root element of a document that `encode_document` has encoded."""
+    # The parser takes neither a declaration of an encoding in text nor an empty document.
+    root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
+    return etree.Element("html") if root is None else root
+
+
 def is_hidden(element: Any) -> bool:
-    return element.get("hidden") is not None or element.get("aria-hidden") == "true"
+    return element.get("hidden") is not None or element.get("inert") is not None or element.get("aria-hidden") == "true"
 
 
 def _in_disabled_group(element: Any) -> bool:

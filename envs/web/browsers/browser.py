@@ -22,6 +22,7 @@ from .accessibility import Control, Page, Value
 from .commands import Command
 from .forms import FormRequest, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
 from .observations import WINDOW, value_of
+from .widgets import find_effects
 
 # Maximum number of pages that `back` can return to.
 MOST_HISTORY = 50
@@ -100,6 +101,10 @@ class Browser:
         """Set the value of a control. For a radio button, clear the other buttons of its group."""
         raise NotImplementedError
 
+    def operate(self, control: Control | None, event: str) -> None:
+        """Apply an event of `widgets` to a control; without a control, the event "tick"."""
+        raise NotImplementedError
+
     def reset(self, button: Control, controls: list[Control]) -> None:
         """Set all ``controls`` of a form back to their values in the document, by a click on its reset ``button``."""
         raise NotImplementedError
@@ -144,6 +149,14 @@ class Browser:
         Raises:
             BrowserFailure: the browser or the site failed.
         """
+        error = self._perform(command)
+        if error is None and self.page.has_toast:
+            self.operate(None, "tick")
+        if self.scrolled >= len(self.page.lines):
+            self.scrolled = 0
+        return error
+
+    def _perform(self, command: Command) -> str | None:
         match command.verb:
             case "scroll":
                 return self._scroll(command.text)
@@ -232,6 +245,9 @@ class Browser:
             return None
         if control.role == "button":
             form = form_of(self.page, element)
+            if control.kind == "button" and self.page.has_widgets and find_effects(element, "click"):
+                self.operate(control, "click")
+                return None
             if form is not None and control.kind in ("submit", "image"):
                 return self._submit(form, control, None)
             if form is not None and control.kind == "reset":
@@ -306,6 +322,9 @@ class Browser:
 
     def _press(self, control: Control, key: str) -> str | None:
         is_box = control.role in ("checkbox", "radio")
+        if self.page.has_widgets and find_effects(control.element, key):
+            self.operate(control, key)
+            return None
         if control.role in ("combobox", "listbox"):
             return f"Control [{control.number}] is a list; use select."
         if (control.role == "button") or (control.role == "link" and key == "Enter") or (is_box and key == "Space"):
@@ -330,7 +349,7 @@ _ACTIONS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
     "press": Browser._press,
     "check": functools.partial(Browser._tick, ticked=True),
     "uncheck": functools.partial(Browser._tick, ticked=False),
-    # Nothing on a page without scripts depends on these.
+    # Nothing on a page depends on these.
     "hover": lambda browser, control, text: None,
     "focus": lambda browser, control, text: None,
 }

@@ -15,7 +15,7 @@ from typing import Any
 from ....errors import MissingExtra
 from .accessibility import CONTROLS, Control, Value
 from .browser import Browser, BrowserFailure, Tab
-from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
+from .chromium_engine import HEADER, POLICY, SECONDS, ChromiumEngine, engine, find_chromium
 from .forms import FormRequest
 from .observations import WINDOW
 from .page_cache import parse_page
@@ -38,6 +38,8 @@ _CLICK = f"""place => {{
 # Click on a control that leads to another page; the present page is not read again.
 _FOLLOW = f"place => document.querySelectorAll('{_ALL}')[place].click()"
 _FOCUS = f"place => document.querySelectorAll('{_ALL}')[place].focus()"
+# The end of an action, after which toasts vanish.
+_TICK = f"() => {{ document.dispatchEvent(new Event('tick')); return {_READ}; }}"
 # Set values as a user would: each control fires its input and change events.
 _WRITE = f"""values => {{
     const all = document.querySelectorAll('{_ALL}');
@@ -71,7 +73,7 @@ class ChromiumBrowser(Browser):
         self.origin = self._engine.origin
         self._cookies: tuple[tuple[str, str], ...] = ()
         self._secret = secrets.token_hex(16)
-        self._engine.sites[self._secret] = site
+        self._engine.sites[self._secret] = _with_policy(site)
         self._tab: Any = self._call(self._engine.call, _open_tab, self._engine, self._secret)
 
     @staticmethod
@@ -147,6 +149,19 @@ class ChromiumBrowser(Browser):
         else:
             self._do(self._tab.evaluate, _WRITE, [(control.place, value)])
 
+    def operate(self, control: Control | None, event: str) -> None:
+        if control is None:
+            self._do(self._tab.evaluate, _TICK)
+        elif event == "click":
+            self._do(self._tab.evaluate, _CLICK, control.place)
+        else:
+            self._do(self._press, control, event)
+
+    def _press(self, control: Control, key: str) -> Any:
+        self._tab.evaluate(_FOCUS, control.place)
+        self._tab.keyboard.press(key)
+        return self._tab.evaluate(_READ)
+
     def reset(self, button: Control, controls: list[Control]) -> None:
         self._do(self._tab.evaluate, _CLICK, button.place)
 
@@ -198,12 +213,22 @@ class ChromiumBrowser(Browser):
         return self._engine.post(self._tab.context.close)
 
 
+def _with_policy(site: Any) -> Any:
+    """Return an application that answers as ``site`` does, with the headers `POLICY`."""
+
+    def serve(environ: Any, start_response: Any) -> Any:
+        def start(status: str, headers: Any, *rest: Any) -> Any:
+            return start_response(status, [*headers, *POLICY.items()], *rest)
+
+        return site(environ, start)
+
+    return serve
+
+
 def _open_tab(running: ChromiumEngine, secret: str) -> Any:
     context = running.chromium.new_context(
         viewport={"width": 1024, "height": 768},
         extra_http_headers={HEADER: secret},
-        # As in the in-process browser, pages work without script.
-        java_script_enabled=False,
         accept_downloads=False,
     )
     context.set_default_timeout(SECONDS * 1e3)

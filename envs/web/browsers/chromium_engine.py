@@ -31,6 +31,9 @@ _ARGUMENTS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
+# For pages of sites of our own: the only scripts that run are files of the site, not those in its pages.
+POLICY = {"Content-Security-Policy": "script-src 'self'"}
+
 
 def find_chromium() -> str:
     """Return the path of Chromium's executable.
@@ -94,7 +97,8 @@ class ChromiumEngine:
         if site is None:
             return Response("", 404)(environ, start_response)
         if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
-            page = Response(html, content_type="text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
+            headers = {"Cache-Control": "no-store", **POLICY}
+            page = Response(html, content_type="text/html; charset=utf-8", headers=headers)
             return page(environ, start_response)
 
         def start(status: str, headers: Any, *rest: Any) -> Any:

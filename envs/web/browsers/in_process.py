@@ -1,7 +1,7 @@
 """In-process browser: it calls the site directly as a WSGI application, and parses the pages with lxml.
 
-Nothing is sent over a network, no script runs and no style applies. A page is parsed once for all browsers that show
-it.
+Nothing is sent over a network, no script runs and no style applies; `widgets` work by their rules. A page is parsed
+once for all browsers that show it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .browser import Browser, BrowserFailure, Tab
 from .forms import FormRequest, form_of, resolve
 from .observations import WINDOW, value_of
 from .page_cache import parse_page
+from .widgets import find_effects, run_event
 
 MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
 Answer = tuple[int, list[tuple[str, str]], bytes]
@@ -58,6 +59,14 @@ class InProcessBrowser(Browser):
         self.edits[control.number] = value
         if value == control.default():
             del self.edits[control.number]
+        if self.page.has_widgets and find_effects(control.element, "input"):
+            self.operate(control, "input")
+
+    def operate(self, control: Control | None, event: str) -> None:
+        controls = self.page.controls
+        values = tuple((controls[number - 1].place, value) for number, value in sorted(self.edits.items()))
+        place = -1 if control is None else control.place
+        self.page, self.edits = parse_page(run_event(self.page.html, event, place, values)), {}
 
     def reset(self, button: Control, controls: list[Control]) -> None:
         for control in controls:

@@ -85,6 +85,7 @@ def _states(page: Page, control: Control, edits: Edits) -> str:
             states = f" value={quote(str(value))}"
         if element.get("aria-invalid") == "true":
             states += f" invalid: {quote(page.description_of(element))}"
+    states += page.states_of(control)
     return f"{states} disabled" if control.disabled else states
 
 
@@ -112,8 +113,10 @@ def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
             return f"{margin}<{tag}{role}>{name}</{tag}>"
         return f'{margin}<{tag} name="{name}">' if name else f"{margin}<{tag}>"
     off = " disabled" if control.disabled else ""
-    if line.role in ("link", "button", "unsupported"):
-        tag = "a" if line.role == "link" else "button"
+    role = "" if line.role == control.role else f' role="{line.role}"'
+    off = f"{role}{page.states_of(control)}{off}"
+    if control.role in ("link", "button", "unsupported"):
+        tag = "a" if control.role == "link" else "button"
         return f'{margin}<{tag} id="{control.number}"{off}>{name}</{tag}>'
     value, begin = value_of(control, edits), f'id="{control.number}" name="{name}"{off}'
     if isinstance(value, tuple):

@@ -41,8 +41,9 @@ from .admin_rules import (
     check_users,
     write_file,
 )
+from .details import HasDetails
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, need_number, read_form, read_number, route
+from .site import SITES, need_number, read_form, read_number, route
 
 _TEAMS = """
     SELECT t.*, coalesce(u.name, 'Nobody') AS lead_name, (SELECT count(*) FROM users WHERE team = t.id) AS number
@@ -59,7 +60,7 @@ _INVITATIONS = """
 _COLUMNS_OF_USERS = ("name", "mail", "team", "role", "state", "licence")
 
 
-class Admin(WebSite):
+class Admin(HasDetails):
     """Web application of the admin panel; see the module."""
 
     name = "admin"

@@ -45,9 +45,10 @@ from .booking_forms import (
     values_of_stay,
     write_stay,
 )
+from .details import HasDetails
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage, name_all
-from .site import SITES, WebSite, count_noun, read_form, read_number, route
+from .site import SITES, count_noun, read_form, read_number, route
 
 MOST_GUESTS = 5
 NUMBERS_OF_GUESTS = tuple((number, str(number)) for number in range(1, MOST_GUESTS + 1))
@@ -112,7 +113,7 @@ _IS_FREE = """
 """
 
 
-class Booking(WebSite):
+class Booking(HasDetails):
     """Web application of the booking site; see the module."""
 
     name = "booking"

@@ -17,9 +17,10 @@ from markupsafe import Markup, escape
 from werkzeug.exceptions import NotFound
 
 from ..wiki.corpus import LINK, make_corpus
+from .details import HasDetails
 from .encyclopaedia_content import MEASURES, PLURALS, fill_encyclopaedia, read_text, read_value
 from .exchange import Response, WebRequest
-from .site import SITES, WebSite, paginate, read_form, read_number, route
+from .site import SITES, paginate, read_form, read_number, route
 
 PER_PAGE = 10
 _WRONG = {
@@ -29,7 +30,7 @@ _WRONG = {
 }
 
 
-class Encyclopaedia(WebSite):
+class Encyclopaedia(HasDetails):
     """Web application of the encyclopaedia; see the module."""
 
     name = "wiki"

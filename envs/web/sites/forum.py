@@ -14,10 +14,11 @@ from urllib.parse import urlencode
 import numpy as np
 from werkzeug.exceptions import Forbidden
 
+from .details import HasDetails
 from .exchange import Response, WebRequest
 from .forum_content import NOW, REASONS_TO_REPORT, VISITOR, fill_forum
 from .list_page import Filter, ListPage, date_filter, read_id
-from .site import SITES, WebSite, need_number, paginate, read_form, read_number, route
+from .site import SITES, need_number, paginate, read_form, read_number, route
 
 POSTS_ON_PAGE = 5
 
@@ -84,7 +85,7 @@ SUMMARISE_THREADS = """
 """
 
 
-class Forum(WebSite):
+class Forum(HasDetails):
     """Web application of the forum; see the module."""
 
     name = "forum"

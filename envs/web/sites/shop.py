@@ -12,10 +12,11 @@ from urllib.parse import urlencode
 import numpy as np
 from werkzeug.exceptions import NotFound
 
+from .details import HasDetails
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage
 from .shop_goods import BRANDS, CATEGORIES, COLOURS, REASONS, SHIPPING, TODAY, fill_shop
-from .site import SITES, WebSite, need_number, read_form, read_number, route
+from .site import SITES, need_number, read_form, read_number, route
 
 MOST_OF_ONE = 9
 PRODUCTS = ListPage(
@@ -77,7 +78,7 @@ _LINES = """
 """
 
 
-class Shop(WebSite):
+class Shop(HasDetails):
     """Web application of the shop; see the module."""
 
     name = "shop"

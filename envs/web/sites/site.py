@@ -1,9 +1,9 @@
 """`WebSite`: base of WSGI applications over an SQLite database in memory, and the registry `SITES`.
 
-A site declares its schema, fills the database from a seed and a size, and renders script-free pages from templates. Its
-whole state is the database: `WebSite.state` takes a snapshot and `WebSite.restore` restores it; a visitor has only
-cookies. `WebSite.judged` is the part of the database on which tasks are judged. A new site needs a subclass, page
-templates in ``templates/NAME`` and a name in `SITES`.
+A site declares its schema, fills the database from a seed and a size, and renders pages from templates, whose only
+script is that of `browsers.widgets`. Its whole state is the database: `WebSite.state` takes a snapshot and
+`WebSite.restore` restores it; a visitor has only cookies. `WebSite.judged` is the part of the database on which tasks
+are judged. A new site needs a subclass, page templates in ``templates/NAME`` and a name in `SITES`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from werkzeug.routing import Map, MapAdapter, Rule
 
 from ....registry import Registry
 from ..browsers.browser import ASSETS
+from ..browsers.widgets import write_script
 from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
@@ -388,10 +389,13 @@ def _find_template(site: str, name: str) -> jinja2.Template:
 
 @functools.cache
 def _serve_asset(path: str) -> wrappers.Response:
-    if path != f"{ASSETS}style.css":
+    name, headers = path.removeprefix(ASSETS), {"Cache-Control": "max-age=3600"}
+    if name == "widgets.js":
+        return wrappers.Response(write_script(), content_type="text/javascript; charset=utf-8", headers=headers)
+    if name not in ("style.css", "widgets.css"):
         return wrappers.Response("", 404)
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
-    return wrappers.Response(style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=3600"})
+    style = (FOLDER / name).read_text(encoding="utf-8")
+    return wrappers.Response(style, content_type="text/css; charset=utf-8", headers=headers)
 
 
 SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])

@@ -12,9 +12,10 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
+from .details import HasDetails
 from .exchange import Response, WebRequest
 from .list_page import Filter, ListPage, date_filter
-from .site import SITES, WebSite, is_date, read_form, read_number, route
+from .site import SITES, is_date, read_form, read_number, route
 from .tracker_content import (
     KINDS,
     LABELS,
@@ -102,7 +103,7 @@ _WAITS_FOR = """
 """
 
 
-class ProjectTracker(WebSite):
+class ProjectTracker(HasDetails):
     """Web application of the project tracker; see the module."""
 
     name = "tracker"

@@ -161,9 +161,11 @@ class ClearInvitations(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         walk.click("link", "Invitations")
-        deed = "Revoke" if slots["deed"] == "Revoke" else "Send again to"
         for _, mail in slots["mails"]:
-            walk.click("button", f"{deed} {mail}")
+            if slots["deed"] == "Revoke":
+                walk.confirm(f"Revoke {mail}")
+            else:
+                walk.click("button", f"Send again to {mail}")
 
 
 class PermissionTemplate(WebTemplate):

@@ -231,6 +231,7 @@ class LockThreads(ModerationTemplate, ThreadTemplate, ChangeTemplate):
         super().solve(walk, slots, goal)
         for _, title in slots["threads"]:
             THREADS.open_row(walk, title)
+            walk.click("button", "Moderate")
             walk.click("button", "Lock thread")
 
 
@@ -256,8 +257,10 @@ class PinThread(ModerationTemplate, ChangeTemplate):
         walk.click("link", slots["board"])
         for _, title in slots["before"]:
             walk.click("link", title)
+            walk.click("button", "Moderate")
             walk.click("button", "Unpin thread")
         THREADS.open_row(walk, slots["title"])
+        walk.click("button", "Moderate")
         walk.click("button", "Pin thread")
 
 
@@ -287,4 +290,6 @@ class RemovePosts(ModerationTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
-        press_in_order(walk, "Remove", slots["posts"])
+        for _, number, author in slots["posts"]:
+            walk.seek("button", f"More on post {number}")
+            walk.confirm(f"Remove post {number} by {author}")

@@ -82,7 +82,8 @@ class EditPost(WebTemplate):
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         for (_, _, title, number), row in zip(slots["posts"], goal.added["posts"], strict=True):
             THREADS.open_row(walk, title)
-            walk.seek("link", f"Edit post {number}")
+            walk.seek("button", f"More on post {number}")
+            walk.click("link", f"Edit post {number}")
             walk.fill("Text", row[2])
             walk.click("button", "Save post")
 
@@ -146,7 +147,8 @@ class ReportPost(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         THREADS.open_row(walk, slots["title"])
-        walk.seek("link", f"Report post {slots['number']} by {slots['author_name']}")
+        walk.seek("button", f"More on post {slots['number']}")
+        walk.click("link", f"Report post {slots['number']} by {slots['author_name']}")
         walk.select("Reason", slots["reason"])
         walk.fill("Comment", slots["comment"])
         walk.click("button", "Send report")

@@ -38,6 +38,9 @@ def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tupl
         browser.restore(tab)
     walk, goal = Walk(browser), make_task_start(task).goal
     try:
+        if walk.find("button", "Keep as it is") is not None:
+            # An open dialog hides the rest of the page.
+            walk.click("button", "Keep as it is")
         TEMPLATES[f"{task.site}/{task.template}"].solve(walk, dict(task.slots), goal)
     except NotThere:
         # A plan from the start always exists; earlier actions may have made the task unsolvable.

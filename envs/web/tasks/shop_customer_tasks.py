@@ -83,7 +83,7 @@ class CancelOrder(LineTemplate, ChangeTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         self.open_order(walk, slots)
-        walk.click("button", "Cancel order")
+        walk.confirm("Cancel order")
 
 
 @add_template

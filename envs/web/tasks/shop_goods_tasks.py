@@ -228,7 +228,7 @@ class EditCart(WebTemplate):
         for place, number in enumerate(changed):
             walk.fill(f"Quantity of {label(items[place])}", str(number))
             walk.click("button", f"Update {label(items[place])}")
-        walk.click("button", f"Remove {label(items[len(changed)])}")
+        walk.confirm(f"Remove {label(items[len(changed)])}")
 
 
 @add_template

@@ -20,8 +20,8 @@ class NotThere(LookupError):
 
 
 class Walk:
-    """Visitor of a site in ``browser``. ``actions`` is the list of all actions so far. Methods that use a control raise
-    `NotThere` if there is none."""
+    """Visitor of a site in ``browser``. ``actions`` is the list of all actions so far. Methods that use a control or
+    a text raise `NotThere` if there is none."""
 
     def __init__(self, browser: Browser):
         self.browser = browser
@@ -35,6 +35,16 @@ class Walk:
     def click(self, role: str, name: str) -> None:
         """Click on a control."""
         self._do("click", self._need(role, name))
+
+    def confirm(self, name: str) -> None:
+        """Click on a button, and confirm it in the dialog that opens."""
+        self.click("button", name)
+        self.click("button", "Confirm")
+
+    def read(self, text: str) -> None:
+        """Make sure that a text is on the page."""
+        if not any(text in line.name for line in self.browser.page.lines):
+            raise NotThere(text)
 
     def seek(self, role: str, name: str) -> None:
         """Click on a control of this page or of the following result pages."""

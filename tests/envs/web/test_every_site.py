@@ -100,7 +100,9 @@ def assert_plain(browser: Browser) -> None:
     """Whatever was written stays text: on the page of the site are no elements but its own."""
     assert browser.path.startswith("/")
     assert browser.page.title != "run"
-    assert not [*browser.page.root.iter("script", "iframe", "object", "embed", "base")]
+    scripts = [(one.get("src"), one.text) for one in browser.page.root.iter("script")]
+    assert set(scripts) <= {("/static/widgets.js", None)}
+    assert not [*browser.page.root.iter("iframe", "object", "embed", "base")]
     for element in browser.page.root.iter("a", "form"):
         address = element.get("href") or element.get("action") or "/"
         assert re.match(r"[?#]|/(?!/)", address), address

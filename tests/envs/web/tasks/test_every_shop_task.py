@@ -100,6 +100,7 @@ def test_an_order_that_nobody_asked_for_is_a_failure_and_cancelling_it_does_not_
     click(env, "I accept the terms of sale")
     click(env, "Place order")
     click(env, "Cancel order")
+    click(env, "Confirm")
     info = env.step(answer)[4]
     assert not info["is_success"]
     assert "orders" in info["feedback"]

@@ -57,7 +57,7 @@ def tasks(name: str, size: int, number: int) -> list[WebTask]:
 def test_there_are_templates_of_every_intent():
     intents = {TEMPLATES[f"tracker/{name}"].intent for name in NAMES}
     assert intents == set(make().param_space["intent"].choices)
-    assert len(NAMES) == 24
+    assert len(NAMES) == 36
 
 
 @every_template

@@ -1,0 +1,103 @@
+"""Pages with widgets that every site has: details of one object, a table of all, and on some sites a board of lanes.
+
+What they show and do is data, the `DetailsPages` of each site; the widgets are those of `browsers.widgets`. What a
+visitor plans is stored in the table ``plans``.
+"""
+
+from __future__ import annotations
+
+import calendar
+import functools
+from typing import Any, ClassVar
+
+from .details_content import DETAILS, DetailsPages
+from .exchange import Response, WebRequest
+from .site import NotFound, WebSite, is_date, read_form, route
+
+# Rows of a table, and entries of a history, that are shown at first.
+FIRST_ROWS, FIRST_EVENTS, MOST_CARDS = 8, 3, 12
+MONTHS = tuple((2026, month) for month in (5, 6, 7))
+
+
+@functools.cache
+def list_weeks(year: int, month: int) -> list[list[str]]:
+    """Return the weeks of a month, each with seven days as YYYY-MM-DD; "" for days of other months."""
+    weeks = calendar.Calendar().monthdayscalendar(year, month)
+    return [[f"{year}-{month:02d}-{day:02d}" if day else "" for day in week] for week in weeks]
+
+
+class HasDetails(WebSite):
+    """Base of sites with `DetailsPages`, those of the site's name in `DETAILS`."""
+
+    details_pages: ClassVar[DetailsPages]
+
+    def __init_subclass__(cls, **kwargs: Any):
+        cls.details_pages = DETAILS[cls.name]
+        cls.schema = f"{cls.schema}; CREATE TABLE plans (subject INTEGER, name TEXT, value TEXT)"
+        cls.judged = {**cls.judged, "plans": "SELECT subject, name, value FROM plans"}
+        super().__init_subclass__(**kwargs)
+
+    def plans_of(self, subject: int) -> dict[str, str]:
+        """Return name of a plan -> value, for the object with the id ``subject``."""
+        rows = self.query("SELECT name, value FROM plans WHERE subject = ?", subject)
+        return {row["name"]: row["value"] for row in rows}
+
+    def plan(self, subject: int, name: str, value: str) -> None:
+        """Store a plan for an object; "" deletes it."""
+        self.query("DELETE FROM plans WHERE subject = ? AND name = ?", subject, name)
+        if value:
+            self.query("INSERT INTO plans VALUES (?, ?, ?)", subject, name, value)
+
+    @route("/details/<int:subject>", "GET", "POST")
+    def details(self, request: WebRequest, subject: int) -> Response:
+        pages = self.details_pages
+        found = self.one(f"SELECT * FROM ({pages.sql}) WHERE id = ?", subject)
+        if request.method == "POST":
+            action, day, place, note = read_form(request, "action", "day", "place", "note").values()
+            if action in pages.actions:
+                self.plan(subject, action, "yes")
+                return self.redirect(f"/details/{subject}", f"Done: {action}.")
+            for name, value, valid in (
+                (pages.day, day, is_date(day)),
+                (pages.place, place, place in pages.places),
+                (pages.note, note, True),
+            ):
+                if valid or not value:
+                    self.plan(subject, name, value)
+            return self.redirect(f"/details/{subject}", "Your plans are saved.")
+        title = found["title"]
+        shown = {
+            "panels": [
+                (panel, [(label, pages.detail_of(title, label)) for label in labels])
+                for panel, labels in pages.panels.items()
+            ],
+            "history": pages.history_of(title),
+            "code": pages.code_of(title),
+            "months": [(f"{calendar.month_name[month]} {year}", list_weeks(year, month)) for year, month in MONTHS],
+        }
+        back = pages.path.format(subject)
+        plans, first = self.plans_of(subject), FIRST_EVENTS
+        return self.page(request, "details.html", pages=pages, one=found, plans=plans, first=first, back=back, **shown)
+
+    @route("/table")
+    def table(self, request: WebRequest) -> Response:
+        pages = self.details_pages
+        found = self.query(f"{pages.sql} ORDER BY id")
+        return self.page(request, "table.html", pages=pages, found=found, first=FIRST_ROWS)
+
+    @route("/lanes", "GET", "POST")
+    def lanes(self, request: WebRequest) -> Response:
+        pages = self.details_pages
+        if not pages.lanes:
+            raise NotFound
+        found = self.query(f"{pages.sql} ORDER BY id LIMIT {MOST_CARDS}")
+        if request.method == "POST":
+            for one in found:
+                lane = request.form.get(f"lane-{one['id']}", "")
+                if lane in pages.lanes:
+                    self.plan(one["id"], "Lane", "" if lane == pages.lanes[0] else lane)
+            return self.redirect("/lanes", "The board is saved.")
+        cards: dict[str, list[Any]] = {lane: [] for lane in pages.lanes}
+        for one in found:
+            cards[self.plans_of(one["id"]).get("Lane", pages.lanes[0])].append(one)
+        return self.page(request, "lanes.html", pages=pages, cards=cards)
