@@ -388,9 +388,12 @@ def _find_template(site: str, name: str) -> jinja2.Template:
 
 @functools.cache
 def _serve_asset(path: str) -> wrappers.Response:
-    if path != f"{ASSETS}style.css":
+    """Return the style sheet ``/static/SITE.css``: the base of all sites, and the sheet in the site's folder."""
+    name = path.removeprefix(ASSETS).removesuffix(".css")
+    if name not in SITES or not path.endswith(".css"):
         return wrappers.Response("", 404)
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
+    sheets = [sheet for sheet in (FOLDER / "style.css", FOLDER / name / "style.css") if sheet.is_file()]
+    style = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     return wrappers.Response(style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=3600"})
 
 
