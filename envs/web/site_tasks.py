@@ -12,8 +12,8 @@ from ..registration import register
 from .web_task import WebTaskEnv
 
 _SHARED = """    Observation:
-        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
-        ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML; "dom": as
+        the document's HTML), at most ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
 
     Actions:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
@@ -44,7 +44,7 @@ _ARGS = """
     Args:
         backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
-        observation, lines, prompt, templates: see `WebTaskEnv`.
+        observation, boxes, marks, lines, prompt, templates: see `WebTaskEnv`.
         **kwargs: as for every environment.
     """
 

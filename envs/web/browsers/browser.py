@@ -21,6 +21,7 @@ from ....registry import Registry
 from .accessibility import Control, Page, Value
 from .commands import Command
 from .forms import FormRequest, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
+from .layout import Box
 from .observations import WINDOW, value_of
 
 # Maximum number of pages that `back` can return to.
@@ -73,9 +74,10 @@ class Browser:
     scrolled: int = field(init=False, default=0)
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
-    # The address of the site without a path, and whether `picture` is implemented.
+    # The address of the site without a path, and whether `picture` and `boxes` are implemented.
     origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
+    has_boxes: ClassVar[bool] = False
 
     @classmethod
     def check(cls) -> None:
@@ -118,6 +120,10 @@ class Browser:
 
     def picture(self) -> Any:
         """Return a screenshot of the viewport, uint8[height, width, 3]."""
+        raise NotImplementedError
+
+    def boxes(self) -> tuple[Box, ...]:
+        """Return the box of each control of the page, with the viewport at the first line shown."""
         raise NotImplementedError
 
     def close(self) -> None:
