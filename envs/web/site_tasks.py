@@ -19,10 +19,11 @@ _SHARED = """    Observation:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
         ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``. The
         same as calls of BrowserGym's high-level actions, with these ids as bids: ``click('12')``,
-        ``fill('7', 'text')``, ``clear``, ``select_option``, ``check``, ``uncheck``, ``hover``, ``focus``, ``press``,
-        ``scroll(0, 200)``, ``goto``, ``go_back``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
-        ``report_infeasible('why')`` (which ends the episode without success). Calls that need tabs, files, a mouse or a
-        keyboard are refused.
+        ``fill('7', 'text')``, ``clear``, ``select_option``, ``check``, ``uncheck``, ``dblclick``, ``hover``, ``focus``,
+        ``press``, ``keyboard_press``, ``keyboard_type``, ``scroll(0, 200)``, ``goto``, ``go_back``, ``go_forward``,
+        ``new_tab``, ``tab_focus(0)``, ``tab_close``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
+        ``report_infeasible('why')`` (which ends the episode without success); in Chromium also ``mouse_click(x, y)``.
+        Calls that need files, drag something or hold a key are refused.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .browsers.browser import Browser, Tab
+    from .browsers.browser import Browser
     from .browsers.layout import Box
+    from .browsers.tab import Tab
     from .sites.site import Content, WebSite
     from .tasks.template import WebTask
 

@@ -234,6 +234,10 @@ class WebTaskEnv(Game):
             lines = add_boxes(page, lines, state.boxes or self._boxes_of(self._resume(state)[1]))
         shown = show_window(lines, tab.scrolled, self.lines)
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
+        if tab.others:
+            pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
+            titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))
+            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}\n"
         head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{shown}"[:MOST_CHARACTERS]
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from ....errors import MissingExtra
 from .accessibility import CONTROLS, Control, Value
-from .browser import Browser, BrowserFailure, Tab
+from .browser import Browser, BrowserFailure
 from .chromium_engine import HEADER, SECONDS, ChromiumEngine, engine, find_chromium
 from .forms import FormRequest
 from .layout import Box
 from .observations import WINDOW
 from .page_cache import parse_page
+from .tab import Tab
 
 _ALL = ",".join(CONTROLS)
 _READ = f"""({{
@@ -67,6 +68,13 @@ _LAYOUT = f"""first => {{
         const seen = box.width > 0 && box.height > 0 && hit !== null && (e.contains(hit) || hit.contains(e));
         return [Math.round(box.x), Math.round(box.y), Math.round(box.width), Math.round(box.height), seen];
     }});
+}}"""
+
+# Index of the element that a click at a point reaches, also by its label; -1: none.
+_HIT = f"""([x, y]) => {{
+    const hit = document.elementFromPoint(x, y), label = hit && hit.closest('label');
+    const e = hit && hit.closest('{_ALL}') || label && label.control;
+    return [...document.querySelectorAll('{_ALL}')].indexOf(e);
 }}"""
 
 
@@ -190,7 +198,7 @@ class ChromiumBrowser(Browser):
             return tab.sent
 
         self._do(restore)
-        self.scrolled, self.history = tab.scrolled, list(tab.history)
+        self.set_surroundings(tab)
 
     def picture(self) -> Any:
         import io
@@ -208,6 +216,14 @@ class ChromiumBrowser(Browser):
     def boxes(self) -> tuple[Box, ...]:
         found = self._call(self._engine.call, self._measure)
         return tuple(Box(*found[control.place]) for control in self.page.controls)
+
+    def control_at(self, x: float, y: float) -> Control | None:
+        def find() -> int:
+            self._measure()
+            return self._tab.evaluate(_HIT, [x, y])
+
+        place = self._call(self._engine.call, find)
+        return next((control for control in self.page.controls if control.place == place), None)
 
     def _measure(self) -> list[Any]:
         """Scroll to the first control among the lines shown, and return the boxes of all elements that may be controls.
