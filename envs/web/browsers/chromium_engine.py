@@ -49,14 +49,16 @@ def find_chromium() -> str:
     return found
 
 
-class _Handler(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
+    """Handler of requests that keeps connections open, answers at once and logs nothing."""
+
     protocol_version = "HTTP/1.1"
     # Headers and content are sent separately; with Nagle's algorithm the content would wait until the headers are
     # acknowledged.
     disable_nagle_algorithm = True
 
     def log_request(self, *args: Any, **kwargs: Any) -> None:
-        """Log nothing."""
+        """Do nothing."""
 
 
 class ChromiumEngine:
@@ -75,7 +77,7 @@ class ChromiumEngine:
         self.process = os.getpid()
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
         self._tasks = queue.SimpleQueue()
-        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
+        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=QuietHandler)
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         self._started = threading.Event()
