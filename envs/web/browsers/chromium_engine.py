@@ -29,6 +29,11 @@ _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server"),
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    # A page then takes a fifth less processor time: without a process for drawing, and without a new frame in the
+    # browser for each page of a site (RenderDocument). This list replaces Playwright's, whose others it repeats.
+    "--in-process-gpu",
+    "--disable-features=RenderDocument,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,OptimizationHints,CDPScreenshotNewSurface",
 )
 
 
