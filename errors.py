@@ -63,6 +63,7 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
 
 _EXTRAS = {
     "box2d": ("Box2D", "pygame"),
+    "browsergym": ("browsergym",),
     "chat": ("openai",),
     "code": ("docker",),
     "datasets": ("datasets", "huggingface_hub"),

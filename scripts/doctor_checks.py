@@ -266,6 +266,7 @@ _EXTRAS = {
     "inspect": "tasks in Inspect (inspect eval palaestra/NAME)",
     "verifiers": "tasks in verifiers and prime-rl (vf-eval palaestra_vf), in an environment of its own",
     "lm-eval": "tasks in lm-evaluation-harness (palaestra dataset --lm-eval)",
+    "browsergym": "web tasks for BrowserGym's agents (palaestra.integrations.browsergym_tasks)",
     "rllib": "RLlib's algorithms under a teacher (palaestra.integrations.rllib)",
     "textarena": "games of TextArena (palaestra/TextArena-v0), and tasks in it",
     "gem": "games of GEM (palaestra/GEM-v0), and tasks in it",

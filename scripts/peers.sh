@@ -31,6 +31,7 @@ make_environment() {
 make_environment .venv-verifiers "$(grep '^verifiers==' constraints.txt)"
 # RLlib is a part of ray, which .venv has; the rest of ray[rllib] but for its version of Gymnasium.
 rllib=(dm-tree lz4 ormsgpack tensorboardX)
-# OpenEnv needs an earlier mcp.
-grep -v '^mcp==' constraints.txt >.venv-peers/constraints.txt
-make_environment .venv-peers -c .venv-peers/constraints.txt openenv inspect_ai lm_eval textarena gem-llm "${rllib[@]}"
+# OpenEnv needs an earlier mcp, and BrowserGym an earlier Playwright.
+grep -v -e '^mcp==' -e '^playwright==' constraints.txt >.venv-peers/constraints.txt
+make_environment .venv-peers -c .venv-peers/constraints.txt openenv inspect_ai lm_eval textarena gem-llm browsergym-core \
+    "${rllib[@]}"

@@ -9,13 +9,17 @@ examples:
   palaestra play palaestra/LinearEquation-v0 --difficulty 0.2 --episodes 3
   palaestra play palaestra/Sudoku-v0 --axis size=4 --seed 7
   palaestra play palaestra/SQLExplorer-v0 --env-option 'of_kwargs={"engine": "duckdb"}'
+  palaestra play palaestra/Shop-v0 --browser --out played.jsonl
 """
 
 from __future__ import annotations
 
+import contextlib
+import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -52,6 +56,10 @@ class PlayOptions:
     """Seed of the first episode; the same seed gives the same episodes. By default random."""
     split: Literal["train", "test", "all"] = "all"
     """Split of the tasks."""
+    browser: bool = False
+    """Play a task on a web site in your browser, at a local address that is printed."""
+    out: Path | None = None
+    """With --browser: write the episodes to this file, as palaestra eval does."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,8 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise InputError(f"--episodes must be at least 1, not {config.episodes}.")
     if config.seed is not None and config.seed < 0:
         raise InputError(f"--seed must not be negative, but it is {config.seed}.")
-    env = _make(config)
+    if config.out is not None and not config.browser:
+        raise InputError("--out is of --browser; leave it out, or play with palaestra eval --agent human --out FILE.")
     console = Console(highlight=False)
+    if config.browser:
+        return _play_in_browser(config, lambda text: show_text(console, text))
+    env = _make(config)
     kind = type(env.unwrapped.env.unwrapped if isinstance(env.unwrapped, ParamEnv) else env.unwrapped)
     console.print(Text(f"{config.env}: {summary(kind)}", style="bold"))
     player = HumanAgent(commands=(HINT, HELP, QUIT))
@@ -87,6 +99,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     if config.episodes > 1:
         console.print(f"{won} of {played} won.")
     env.close()
+    return 0
+
+
+def _play_in_browser(config: PlayOptions, say: Callable[[str], None]) -> int:
+    """Play the episodes in the person's browser, and write them to ``config.out``."""
+    from ..agents import evaluate
+    from .play_browser import BrowserPlayer
+
+    options = parse_options((text for group in config.env_option for text in group), "an environment")
+    axes = None
+    if texts := [text for group in config.axis for text in group]:
+        with contextlib.closing(gym.make(environment_spec(config.env), disable_env_checker=True, **options)) as env:
+            axes = parse_axes(texts, env.unwrapped.param_space)  # type: ignore[attr-defined]
+    player = BrowserPlayer(say)
+    seed = secrets.randbelow(1 << 31) if config.seed is None else config.seed
+    levels = None if config.difficulty is None else [config.difficulty]
+    try:
+        report = evaluate(
+            player, config.env, config.episodes, seed, config.split, levels, axes, env_kwargs=options, out=config.out
+        )
+        text = f"{sum(bool(one['success']) for one in report.results)} of {config.episodes} won."
+        player.say_goodbye(text)
+    finally:
+        player.close()
+    say(text if config.out is None else f"{text} Written to {config.out}.")
     return 0
 
 

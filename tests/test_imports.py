@@ -70,6 +70,7 @@ OUTSIDE = {
     "integrations": {
         *(
             "anyio",
+            "browsergym",
             "datasets",
             "gem",
             "gymnasium",
@@ -82,6 +83,7 @@ OUTSIDE = {
         ),
         *(
             "uvicorn",
+            "werkzeug",
             "palaestra",
             "pettingzoo",
             "ray",

@@ -27,7 +27,7 @@ LOOK = """
 import importlib, json, pkgutil, sys
 import gymnasium, palaestra
 names = [module.name for module in pkgutil.walk_packages(palaestra.__path__, "palaestra.")]
-peers = {"integrations.inspect_tasks", "integrations.verifiers_taskset"}
+peers = {"integrations.browsergym_tasks", "integrations.inspect_tasks", "integrations.verifiers_taskset"}
 peers |= {"integrations.verifiers_harness", "integrations.gem_env", "integrations.textarena_env"}
 for name in names:
     if name.removeprefix("palaestra.") not in peers:

@@ -12,17 +12,18 @@ from ..registration import register
 from .web_task import WebTaskEnv
 
 _SHARED = """    Observation:
-        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML), at most
-        ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
+        Text: the task, and the page as its accessibility tree (``observation="html"``: as simplified HTML; "dom": as
+        the document's HTML), at most ``lines`` (60) of it at once. What comes from the page stands in quotation marks.
 
     Actions:
         One of ``click [12]``, ``fill [7] "text"``, ``select [9] "Large"``, ``press [7] Enter``, ``scroll down``,
         ``back``, ``goto /path`` and ``answer "text"``, with the ids of the observation, read in ``answer_format``. The
         same as calls of BrowserGym's high-level actions, with these ids as bids: ``click('12')``,
-        ``fill('7', 'text')``, ``clear``, ``select_option``, ``check``, ``uncheck``, ``hover``, ``focus``, ``press``,
-        ``scroll(0, 200)``, ``goto``, ``go_back``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
-        ``report_infeasible('why')`` (which ends the episode without success). Calls that need tabs, files, a mouse or a
-        keyboard are refused.
+        ``fill('7', 'text')``, ``clear``, ``select_option``, ``check``, ``uncheck``, ``dblclick``, ``hover``, ``focus``,
+        ``press``, ``keyboard_press``, ``keyboard_type``, ``scroll(0, 200)``, ``goto``, ``go_back``, ``go_forward``,
+        ``new_tab``, ``tab_focus(0)``, ``tab_close``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
+        ``report_infeasible('why')`` (which ends the episode without success); in Chromium also ``mouse_click(x, y)``.
+        Calls that need files, drag something or hold a key are refused.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the
@@ -46,7 +47,7 @@ _ARGS = """
     Args:
         backend: "inprocess" (default: the site is called directly, no browser is started) or "chromium" (the same
             tasks, observations and rewards in a real browser; pictures with ``render_mode="rgb_array"``).
-        observation, lines, prompt, templates: see `WebTaskEnv`.
+        observation, boxes, marks, lines, prompt, templates: see `WebTaskEnv`.
         **kwargs: as for every environment.
     """
 

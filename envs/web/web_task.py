@@ -11,7 +11,7 @@ import importlib.util
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,13 +21,15 @@ from ...errors import InputError, MissingExtra
 from ..game import Game, Transition
 from ..splits import split_of
 from ..task_env import TaskEnv
+from .web_state import MilestoneCount, OpenSite, SolverPlan, WebState
 
 if TYPE_CHECKING:
     from ..tools.tool_function import ToolFunction
-    from .browsers.browser import Browser, Tab
+    from .browsers.browser import Browser
     from .browsers.commands import Command
+    from .browsers.layout import Box
     from .sites.site import Content, WebSite
-    from .tasks.template import WebTask, WebTemplate
+    from .tasks.template import WebTemplate
 
 # Number of seeds for the contents of a site, and maximum number of draws of a task.
 SEEDS, MOST_DRAWS = 4_096, 400
@@ -40,63 +42,16 @@ _HELP = (
 _LIBRARIES = ("werkzeug", "jinja2", "lxml")
 
 
-@dataclass(frozen=True, slots=True)
-class WebState:
-    """State of an episode. It is immutable, and copies of an environment share it.
-
-    Args:
-        task: the task.
-        database: snapshot of the site's database.
-        tab: snapshot of the browser.
-        actions: the actions so far.
-        reached: the milestones reached so far, among those of `tasks.template.milestones`.
-        answer: the agent's answer, once the episode is over.
-    """
-
-    task: WebTask
-    database: Content
-    tab: Tab
-    actions: tuple[str, ...] = ()
-    reached: frozenset[tuple[str, ...]] = frozenset()
-    answer: str | None = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> WebState:
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class MilestoneCount:
-    """Part of a `WebState` from which extras are computed: the task and the number of milestones reached."""
-
-    task: WebTask
-    reached: int
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSite:
-    """An open site with its browser, and the state that both are in (None: unknown)."""
-
-    state: WebState | None
-    site: WebSite
-    browser: Browser
-
-
-@dataclass(frozen=True, slots=True)
-class SolverPlan:
-    """A plan of the solver for a task, made after the actions ``before`` of the agent."""
-
-    task: WebTask
-    before: tuple[str, ...]
-    plan: tuple[str, ...]
-
-
 class WebTaskEnv(Game):
     """Base of tasks on a site. A subclass sets ``site``, ``size_axis`` and ``param_space``, with an axis "intent".
 
     Args:
         backend: "inprocess" (no browser is started) or "chromium".
-        observation: "tree" (the accessibility tree), "html" (simplified HTML), or "controls" (the tree's controls and
-            messages only: a third of the text, but not enough for tasks that need the text of pages).
+        observation: "tree" (the accessibility tree), "html" (simplified HTML), "dom" (the document's HTML with the ids
+            of controls as ``bid``), or "controls" (the tree's controls and messages only: a third of the text, but not
+            enough for tasks that need the text of pages).
+        boxes: True: the box of each control in pixels of the viewport, and "unseen" for those out of it; see `Box`.
+        marks: True: pictures have a frame and the id on each visible control.
         lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
         prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
             solutions.
@@ -106,8 +61,8 @@ class WebTaskEnv(Game):
 
     Raises:
         MissingExtra: the optional dependencies [web] are not installed.
-        InputError: an unknown backend, observation, prompt or template; too few lines; pictures with a backend that
-            makes none; or Chromium is missing.
+        InputError: an unknown backend, observation, prompt or template; too few lines; pictures or boxes with a backend
+            that makes none; or Chromium is missing.
     """
 
     site: ClassVar[str]
@@ -123,6 +78,8 @@ class WebTaskEnv(Game):
         *,
         backend: str = "inprocess",
         observation: str = "tree",
+        boxes: bool = False,
+        marks: bool = False,
         lines: int = 60,
         templates: Sequence[str] | str | None = None,
         **kwargs: Any,
@@ -136,6 +93,10 @@ class WebTaskEnv(Game):
         self.backend, self.observation = backend, check_choice("observation", observation, OBSERVATIONS)
         self._browser = BROWSERS[backend]
         self._browser.check()
+        self.boxes, self.marks = boxes, marks
+        if (boxes or marks) and not self._browser.has_boxes:
+            named = "boxes" if boxes else "marks"
+            raise InputError(f"the backend {backend!r} has no layout, so {named} needs backend='chromium'.")
         if not self._browser.has_pictures:
             if kwargs.get("render_mode") == "rgb_array":
                 raise InputError(f"the backend {backend!r} makes no pictures; use backend='chromium'.")
@@ -193,7 +154,7 @@ class WebTaskEnv(Game):
             self._drop()
             site, browser = self._make(content)
             browser.open("/")
-        state = WebState(task, content, browser.tab())
+        state = WebState(task, content, browser.tab(), boxes=self._boxes_of(browser))
         self._open = OpenSite(state, site, browser)
         return state
 
@@ -261,15 +222,27 @@ class WebTaskEnv(Game):
     # Playing.
 
     def observe(self, state: WebState) -> str:
+        from .browsers.layout import add_boxes
         from .browsers.observations import OBSERVATIONS, quote, show_window
         from .browsers.page_cache import parse_page
         from .tasks.template import make_task_start
 
         tab, page = state.tab, parse_page(state.tab.html)
-        lines = show_window(OBSERVATIONS[self.observation](page, dict(tab.edits)), tab.scrolled, self.lines)
+        lines = OBSERVATIONS[self.observation](page, dict(tab.edits))
+        if self.boxes:
+            # A snapshot of an environment without boxes has none.
+            lines = add_boxes(page, lines, state.boxes or self._boxes_of(self._resume(state)[1]))
+        shown = show_window(lines, tab.scrolled, self.lines)
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
+        if tab.others:
+            pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
+            titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))
+            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}\n"
         head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
-        return f"{head}\n{lines}"[:MOST_CHARACTERS]
+        return f"{head}\n{shown}"[:MOST_CHARACTERS]
+
+    def _boxes_of(self, browser: Browser) -> tuple[Box, ...]:
+        return browser.boxes() if self.boxes else ()
 
     def tool_functions(self) -> tuple[ToolFunction, ...]:
         """Return the actions as functions; see `palaestra.envs.tools.tool_function.OffersFunctions`."""
@@ -308,7 +281,7 @@ class WebTaskEnv(Game):
             error = browser.perform(command)
             if error:
                 return Transition(state, progress=_progress(state, number), action_error=error)
-            tab, content = browser.tab(), site.state()
+            tab, content, boxes = browser.tab(), site.state(), self._boxes_of(browser)
         except BrowserFailure as failure:
             self._drop()
             error = f"The browser failed: {failure}."
@@ -324,7 +297,7 @@ class WebTaskEnv(Game):
         page = ("page", tab.path.partition("?")[0])
         if page not in reached and page in start.milestones:
             reached = reached | {page}
-        after = WebState(state.task, content, tab, (*state.actions, str(command)), reached)
+        after = WebState(state.task, content, tab, (*state.actions, str(command)), reached, boxes=boxes)
         self._open = OpenSite(after, site, browser)
         return Transition(after, progress=_progress(after, number))
 
@@ -398,7 +371,12 @@ class WebTaskEnv(Game):
     # Open site and browser.
 
     def draw(self, episode: WebState) -> np.ndarray:
-        return self._resume(episode)[1].picture()
+        browser = self._resume(episode)[1]
+        if not self.marks:
+            return browser.picture()
+        from .browsers.layout import draw_marks
+
+        return draw_marks(browser.picture(), browser.boxes())
 
     def _drop(self) -> None:
         if self._open is not None:

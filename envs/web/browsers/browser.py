@@ -1,9 +1,10 @@
-"""`Browser`: base of browsers with one tab on one site, and the registry `BROWSERS`.
+"""`Browser`: base of browsers on one site, and the registry `BROWSERS`.
 
 `Browser.perform` checks an action against the page, refuses impossible ones (an unknown id, a disabled control, an
 address on another site) and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers
 accept the same actions and differ only in how they carry them out. `Browser.tab` takes a snapshot and `Browser.restore`
-restores it; the state of the site is not part of a snapshot.
+restores it; the state of the site is not part of a snapshot. Of several open tabs, one is active, and the others are
+snapshots: to focus one restores it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -21,36 +22,16 @@ from ....registry import Registry
 from .accessibility import Control, Page, Value
 from .commands import Command
 from .forms import FormRequest, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
+from .keyboard import press_key, type_text
+from .layout import Box
 from .observations import WINDOW, value_of
+from .tab import Tab
 from .widgets import find_effects
 
-# Maximum number of pages that `back` can return to.
-MOST_HISTORY = 50
+# Maximum number of pages that `back` can return to, and of open tabs.
+MOST_HISTORY, MOST_TABS = 50, 8
 # A valid floating-point number in HTML; browsers reject all other spellings.
 _FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """Snapshot of a browser: picklable, and comparable by value.
-
-    Args:
-        path: path and query of the page's address.
-        html: the document.
-        edits: pairs (number of a control, value) of the controls whose value differs from the document's.
-        scrolled: index of the first line of the page that is shown.
-        sent: True if the page is the response to a form sent by POST.
-        history: the pages visited before, the newest last: pairs (path, sent).
-        cookies: pairs (name, value).
-    """
-
-    path: str
-    html: str
-    edits: tuple[tuple[int, Value], ...] = ()
-    scrolled: int = 0
-    sent: bool = False
-    history: tuple[tuple[str, bool], ...] = ()
-    cookies: tuple[tuple[str, str], ...] = ()
 
 
 class BrowserFailure(RuntimeError):
@@ -74,9 +55,15 @@ class Browser:
     scrolled: int = field(init=False, default=0)
     sent: bool = field(init=False, default=False)
     history: list[tuple[str, bool]] = field(init=False, default_factory=list)
-    # The address of the site without a path, and whether `picture` is implemented.
+    future: list[tuple[str, bool]] = field(init=False, default_factory=list)
+    focused: int = field(init=False, default=0)
+    selected: bool = field(init=False, default=False)
+    others: tuple[Tab, ...] = field(init=False, default=())
+    place: int = field(init=False, default=0)
+    # The address of the site without a path, and whether `picture` and `boxes` are implemented.
     origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
+    has_boxes: ClassVar[bool] = False
 
     @classmethod
     def check(cls) -> None:
@@ -125,6 +112,14 @@ class Browser:
         """Return a screenshot of the viewport, uint8[height, width, 3]."""
         raise NotImplementedError
 
+    def boxes(self) -> tuple[Box, ...]:
+        """Return the box of each control of the page, with the viewport at the first line shown."""
+        raise NotImplementedError
+
+    def control_at(self, x: float, y: float) -> Control | None:
+        """Return the control that a click at a point of the viewport, in pixels, would reach."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Release the browser's resources."""
 
@@ -134,14 +129,23 @@ class Browser:
     # Common to all browsers.
 
     def open(self, path: str = "/") -> None:
-        """Open a page in a new tab."""
-        self.history = []
+        """Open a page in a new tab, and close all others."""
+        self.history, self.future, self.others, self.place = [], [], (), 0
         self._leave(lambda: self.load(path), keep=False)
 
     def tab(self) -> Tab:
         """Return a snapshot."""
-        edits = tuple(sorted(self.edits.items()))
-        return Tab(self.path, self.page.html, edits, self.scrolled, self.sent, tuple(self.history), self.cookies())
+        return replace(self._active_tab(), cookies=self.cookies(), others=self.others, place=self.place)
+
+    def _active_tab(self) -> Tab:
+        edits, past, future = tuple(sorted(self.edits.items())), tuple(self.history), tuple(self.future)
+        html, focused = self.page.html, self.focused
+        return Tab(self.path, html, edits, self.scrolled, self.sent, past, (), future, focused, self.selected)
+
+    def set_surroundings(self, tab: Tab) -> None:
+        """Set what a snapshot holds beside page, values and cookies; part of `restore`."""
+        self.scrolled, self.history, self.future = tab.scrolled, list(tab.history), list(tab.future)
+        self.focused, self.selected, self.others, self.place = tab.focused, tab.selected, tab.others, tab.place
 
     def perform(self, command: Command) -> str | None:
         """Carry out an action. Return None, or one sentence that says why the action is impossible and so was not done.
@@ -161,7 +165,22 @@ class Browser:
             case "scroll":
                 return self._scroll(command.text)
             case "back":
-                return self._go_back()
+                return self._go_through(self.history, self.future, "back")
+            case "forward":
+                return self._go_through(self.future, self.history, "forward")
+            case "new_tab" | "tab" | "close_tab":
+                return self._change_tab(command.verb, int(command.text or 0))
+            case "key" | "write":
+                control = self.page.controls[self.focused - 1] if self.focused else None
+                return (type_text if command.verb == "write" else press_key)(self, control, command.text)
+            case "click_at" | "dblclick_at":
+                if not self.has_boxes:
+                    return f"{command.verb} needs a page with a layout (backend='chromium'); use click [ID]."
+                control = self.control_at(*map(float, command.text.split()))
+                if control is None:
+                    self.focused = 0
+                    return None
+                return self.perform(Command(command.verb.removesuffix("_at"), control.number))
             case "wait":
                 return None
             case "goto":
@@ -177,7 +196,14 @@ class Browser:
             return f"Control [{control.number}] is disabled."
         if control.role == "unsupported":
             return f"Control [{control.number}] is a {control.kind}, which cannot be used here."
-        return _ACTIONS[command.verb](self, control, command.text)
+        before = self.focused, self.selected
+        if command.verb != "hover":
+            is_kept = self.selected and command.verb == "press" and self.focused == control.number
+            self.focused, self.selected = control.number, is_kept
+        error = _ACTIONS[command.verb](self, control, command.text)
+        if error:
+            self.focused, self.selected = before
+        return error
 
     def _scroll(self, direction: str) -> str | None:
         last = max(0, len(self.page.lines) - 1)
@@ -189,14 +215,39 @@ class Browser:
         self.scrolled = place
         return None
 
-    def _go_back(self) -> str | None:
-        if not self.history:
-            return "There is no page to go back to."
-        path, sent = self.history[-1]
+    def _go_through(self, pages: list[tuple[str, bool]], others: list[tuple[str, bool]], way: str) -> str | None:
+        """Load the last page of ``pages``, and add the present one to ``others``."""
+        if not pages:
+            return f"There is no page to go {way} to."
+        path, sent = pages[-1]
         if sent:
-            return "The page before is the answer to a form, which would be sent again; use a link or goto."
+            return "The page there is the answer to a form, which would be sent again; use a link or goto."
+        before = (self.path, self.sent)
         self._leave(lambda: self.load(path), keep=False)
-        self.history.pop()
+        pages.pop()
+        others.append(before)
+        return None
+
+    def _change_tab(self, verb: str, place: int) -> str | None:
+        """Open a new tab at the start page, focus the tab with index ``place``, or close the active one."""
+        tabs = [*self.others[: self.place], self._active_tab(), *self.others[self.place :]]
+        if verb == "new_tab":
+            if len(tabs) >= MOST_TABS:
+                return f"{len(tabs)} tabs are open, and no more can be; close one."
+            self.open()
+            self.others, self.place = tuple(tabs), len(tabs)
+            return None
+        if verb == "close_tab":
+            if len(tabs) == 1:
+                return "This is the only tab, which cannot be closed."
+            del tabs[self.place]
+            place = len(tabs) - 1
+        elif place == self.place:
+            return None
+        if not 0 <= place < len(tabs):
+            return f"There is no tab {place}; the tabs go from 0 to {len(tabs) - 1}."
+        focused = tabs.pop(place)
+        self.restore(replace(focused, cookies=self.cookies(), others=tuple(tabs), place=place))
         return None
 
     def _visit(self, control: Control | None, address: str) -> str | None:
@@ -224,7 +275,9 @@ class Browser:
         """Leave the page by calling ``go``. With ``keep``, add the page to the history if the address changes."""
         before = (self.path, self.sent)
         go()
-        self.scrolled = 0
+        self.scrolled, self.focused, self.selected = 0, 0, False
+        if keep:
+            self.future = []
         if keep and self.path != before[0]:
             self.history = [*self.history[1 - MOST_HISTORY :], before]
 
@@ -253,6 +306,11 @@ class Browser:
             if form is not None and control.kind == "reset":
                 self.reset(control, controls_of(self.page, form))
         return None
+
+    def _double_click(self, control: Control, _: str) -> str | None:
+        """Click twice. Links and buttons lead away with the first click."""
+        error = self._click(control, "")
+        return self._click(control, "") if not error and control.role == "checkbox" else error
 
     def _tick(self, control: Control, _: str, ticked: bool) -> str | None:
         if control.role not in ("checkbox", "radio"):
@@ -325,12 +383,14 @@ class Browser:
         if self.page.has_widgets and find_effects(control.element, key):
             self.operate(control, key)
             return None
+        if key not in ("Enter", "Space"):
+            return press_key(self, control, key)
         if control.role in ("combobox", "listbox"):
             return f"Control [{control.number}] is a list; use select."
         if (control.role == "button") or (control.role == "link" and key == "Enter") or (is_box and key == "Space"):
             return self._click(control, "")
         if key == "Space":
-            return None if control.role == "link" else f"Control [{control.number}] takes text by fill."
+            return None if control.role == "link" else type_text(self, control, " ")
         form = form_of(self.page, control.element)
         if control.kind == "textarea" or form is None:
             return None
@@ -344,6 +404,7 @@ class Browser:
 
 _ACTIONS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
     "click": Browser._click,
+    "dblclick": Browser._double_click,
     "fill": Browser._fill,
     "select": Browser._select,
     "press": Browser._press,

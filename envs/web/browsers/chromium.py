@@ -14,11 +14,13 @@ from typing import Any
 
 from ....errors import MissingExtra
 from .accessibility import CONTROLS, Control, Value
-from .browser import Browser, BrowserFailure, Tab
+from .browser import Browser, BrowserFailure
 from .chromium_engine import HEADER, POLICY, SECONDS, ChromiumEngine, engine, find_chromium
 from .forms import FormRequest
+from .layout import Box
 from .observations import WINDOW
 from .page_cache import parse_page
+from .tab import Tab
 
 _ALL = ",".join(CONTROLS)
 _READ = f"""({{
@@ -55,11 +57,33 @@ _WRITE = f"""values => {{
     return {_READ};
 }}"""
 
+# Scroll to a control (-1: to the top), and return the box of each control.
+_LAYOUT = f"""first => {{
+    const all = [...document.querySelectorAll('{_ALL}')];
+    if (first < 0) scrollTo({{top: 0, left: 0, behavior: 'instant'}});
+    else all[first].scrollIntoView({{block: 'start', behavior: 'instant'}});
+    return all.map(e => {{
+        // Of a link that is broken into several lines, the first part.
+        const box = e.getClientRects()[0] ?? e.getBoundingClientRect();
+        const x = box.x + box.width / 2, y = box.y + box.height / 2;
+        const hit = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight ? document.elementFromPoint(x, y) : null;
+        const seen = box.width > 0 && box.height > 0 && hit !== null && (e.contains(hit) || hit.contains(e));
+        return [Math.round(box.x), Math.round(box.y), Math.round(box.width), Math.round(box.height), seen];
+    }});
+}}"""
+
+# Index of the element that a click at a point reaches, also by its label; -1: none.
+_HIT = f"""([x, y]) => {{
+    const hit = document.elementFromPoint(x, y), label = hit && hit.closest('label');
+    const e = hit && hit.closest('{_ALL}') || label && label.control;
+    return [...document.querySelectorAll('{_ALL}')].indexOf(e);
+}}"""
+
 
 class ChromiumBrowser(Browser):
     """Browser context of Chromium; see the module."""
 
-    has_pictures = True
+    has_pictures = has_boxes = True
 
     @classmethod
     def check(cls) -> None:
@@ -189,7 +213,7 @@ class ChromiumBrowser(Browser):
             return tab.sent
 
         self._do(restore)
-        self.scrolled, self.history = tab.scrolled, list(tab.history)
+        self.set_surroundings(tab)
 
     def picture(self) -> Any:
         import io
@@ -197,8 +221,32 @@ class ChromiumBrowser(Browser):
         import numpy as np
         from PIL import Image
 
-        data = self._call(self._engine.call, self._tab.screenshot)
+        def take() -> bytes:
+            self._measure()
+            return self._tab.screenshot()
+
+        data = self._call(self._engine.call, take)
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+    def boxes(self) -> tuple[Box, ...]:
+        found = self._call(self._engine.call, self._measure)
+        return tuple(Box(*found[control.place]) for control in self.page.controls)
+
+    def control_at(self, x: float, y: float) -> Control | None:
+        def find() -> int:
+            self._measure()
+            return self._tab.evaluate(_HIT, [x, y])
+
+        place = self._call(self._engine.call, find)
+        return next((control for control in self.page.controls if control.place == place), None)
+
+    def _measure(self) -> list[Any]:
+        """Scroll to the first control among the lines shown, and return the boxes of all elements that may be controls.
+        So the viewport depends on nothing but the state."""
+        lines = self.page.lines[self.scrolled :] if self.scrolled else ()
+        first = next((line.control.place for line in lines if line.control is not None), -1)
+        self._tab.wait_for_load_state("load")  # with the style sheet
+        return self._tab.evaluate(_LAYOUT, first)
 
     def close(self) -> None:
         closing = self.start_closing()

@@ -29,6 +29,11 @@ _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server"),
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    # A page then takes a fifth less processor time: without a process for drawing, and without a new frame in the
+    # browser for each page of a site (RenderDocument). This list replaces Playwright's, whose others it repeats.
+    "--in-process-gpu",
+    "--disable-features=RenderDocument,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,"
+    "MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,OptimizationHints,CDPScreenshotNewSurface",
 )
 
 # For pages of sites of our own: the only scripts that run are files of the site, not those in its pages.
@@ -52,14 +57,16 @@ def find_chromium() -> str:
     return found
 
 
-class _Handler(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
+    """Handler of requests that keeps connections open, answers at once and logs nothing."""
+
     protocol_version = "HTTP/1.1"
     # Headers and content are sent separately; with Nagle's algorithm the content would wait until the headers are
     # acknowledged.
     disable_nagle_algorithm = True
 
     def log_request(self, *args: Any, **kwargs: Any) -> None:
-        """Log nothing."""
+        """Do nothing."""
 
 
 class ChromiumEngine:
@@ -78,7 +85,7 @@ class ChromiumEngine:
         self.process = os.getpid()
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
         self._tasks = queue.SimpleQueue()
-        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Handler)
+        self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=QuietHandler)
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         self._started = threading.Event()

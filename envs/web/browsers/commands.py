@@ -16,7 +16,22 @@ from .high_level_calls import BadCall, read_call
 FORMS = (
     'click [ID], fill [ID] "text", select [ID] "option", press [ID] Enter, scroll down, back, goto /path, answer "text"'
 )
-KEYS = {"enter": "Enter", "return": "Enter", "space": "Space"}
+KEYS = (
+    *("Enter", "Space", "Tab", "Shift+Tab", "Escape", "Backspace", "Delete", "ArrowUp", "ArrowDown", "ArrowLeft"),
+    *("ArrowRight", "Home", "End", "PageUp", "PageDown", "Control+a", "Alt+ArrowLeft", "Alt+ArrowRight"),
+)
+"""Keys other than characters."""
+_SPELLINGS = {
+    **{key.lower(): key for key in KEYS},
+    **{
+        "return": "Enter",
+        "esc": "Escape",
+        "meta+a": "Control+a",
+        "controlormeta+a": "Control+a",
+        "ctrl+a": "Control+a",
+    },
+}
+_CHARACTER = re.compile(r"Key([A-Z])|Digit([0-9])|Shift\+([a-zA-Z])")
 # Maximum length of a filled-in text, and of an address.
 MOST_TEXT, MOST_PATH = 2_000, 1_000
 
@@ -36,7 +51,7 @@ FUNCTIONS = (
     ToolFunction(
         "press",
         "press a key in a control",
-        {"control": _CONTROL, "text": {"type": "string", "enum": ["Enter", "Space"]}},
+        {"control": _CONTROL, "text": {"type": "string", "enum": list(KEYS)}},
     ),
     ToolFunction("scroll", "show other lines of the page", {"text": {"type": "string", "enum": ["down", "up"]}}),
     ToolFunction("back", "go back to the page before"),
@@ -56,16 +71,18 @@ PLAIN = re.compile(
     r"|[a-z_]+\((?:(?:'[\w .,:@/()+-]*'|-?[0-9]{1,6})(?:, (?!\))|(?=\))))*\)"
 )
 _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
-_CALL = re.compile(r"([a-z]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
+_CALL = re.compile(r"([a-z_]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(
     r"(click|fill|type|enter|input|select|choose|check|uncheck|hover|focus|press|scroll|back|goto|go to|open|wait"
-    r"|answer|infeasible)\b(?:[ \t]+on\b)?\s*(.*)",
+    r"|dblclick|click_at|dblclick_at|key|write|forward|new_tab|tab|close_tab|answer|infeasible)\b"
+    r"(?:[ \t]+on\b)?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ID = re.compile(
     r"(?:\[\s*([0-9]{1,6})\s*\]|#?([0-9]{1,6}))(?:\s*[,:]\s*|\s+(?:with|as|to)\s+(?=[\"'])|\s+|$|(?=[\"']))(.*)",
     re.DOTALL,
 )
+_POINT = re.compile(r"-?[0-9]{1,5}(?:\.[0-9]+)? -?[0-9]{1,5}(?:\.[0-9]+)?")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
@@ -81,7 +98,8 @@ class Command:
     def __str__(self) -> str:
         """Return the action in its standard spelling."""
         place = f" [{self.number}]" if self.number else ""
-        if self.verb in ("fill", "select", "answer", "infeasible"):
+        is_sign = self.verb in ("press", "key") and len(self.text) == 1
+        if self.verb in ("fill", "select", "write", "answer", "infeasible") or is_sign:
             return f"{self.verb}{place} {write_text(self.text)}"
         return f"{self.verb}{place} {self.text}".rstrip()
 
@@ -121,24 +139,41 @@ def read_command(action: str) -> Command | str:
         rest = call[2].strip()
     verb = _VERBS.get(verb, verb)
     match verb:
-        case "back" | "wait":
+        case "back" | "forward" | "new_tab" | "close_tab" | "wait":
             return Command(verb) if not rest else f"{verb} takes nothing more."
         case "scroll":
             direction = rest.strip("\"'").lower()
             return Command(verb, 0, direction) if direction in ("up", "down") else "Write scroll down or scroll up."
-        case "goto" | "answer" | "infeasible":
+        case "tab":
+            return _check(Command(verb, 0, rest))
+        case "click_at" | "dblclick_at":
+            return _check(Command(verb, 0, " ".join(re.split(r"[\s,]+", rest.strip("()")))))
+        case "goto" | "answer" | "infeasible" | "key" | "write":
             text = _read_text(rest)
             return text if isinstance(text, _ReadError) else _check(Command(verb, 0, text))
     place = _ID.fullmatch(rest)
     if place is None:
         return f"{verb} needs the id of a control, such as {verb} [3]."
     number, rest = int(place[1] or place[2]), place[3].strip()
-    if verb in ("click", "check", "uncheck", "hover", "focus"):
+    if verb in ("click", "dblclick", "check", "uncheck", "hover", "focus"):
         return Command(verb, number) if not rest else f"{verb} takes an id and nothing more."
     text = _read_text(rest)
     if isinstance(text, _ReadError):
         return text
     return _check(Command(verb, number, text))
+
+
+def read_key(text: str) -> str | None:
+    """Return a key in its standard spelling, which is one of `KEYS` or a character; None for any other key. Keys that
+    stand for a character are read by their names, too, such as KeyA, Digit1 and Shift+a."""
+    plain = text.strip()
+    if key := _SPELLINGS.get(plain.lower()):
+        return key
+    if text == " ":
+        return "Space"
+    if found := _CHARACTER.fullmatch(plain):
+        return (found[1] or "").lower() or found[2] or found[3].upper()
+    return plain if len(plain) == 1 and plain.isprintable() else None
 
 
 class _ReadError(str):
@@ -161,9 +196,15 @@ def _read_text(text: str) -> str | _ReadError:
 def _check(command: Command) -> Command | str:
     """Return a command with its key in the standard spelling, or an error message if its text is invalid."""
     verb, text = command.verb, command.text
-    if verb == "press":
-        key = KEYS.get(text.strip().lower())
-        return replace(command, text=key) if key else "The keys are Enter and Space."
+    if verb in ("press", "key"):
+        key = read_key(text)
+        return replace(command, text=key) if key else f"The keys are {', '.join(KEYS)}, and single characters."
+    if verb == "tab" and not re.fullmatch(r"[0-9]{1,3}", text):
+        return "tab needs the number of an open tab, such as tab 0."
+    if verb in ("click_at", "dblclick_at") and not _POINT.fullmatch(text):
+        return f"{verb} needs a point in pixels, such as {verb} 120 340."
+    if verb == "write" and not text:
+        return 'write needs a text, such as write "lamp".'
     if verb == "select" and not text:
         return 'select needs the text of an option, such as select [3] "Large".'
     if verb in ("goto", "answer", "infeasible") and not text.strip():

@@ -2,7 +2,7 @@
 
 ``fill('12', 'text')`` and ``send_msg_to_user('42')`` are read into the commands of `commands`; the ids of our
 observations are the bids. A call is parsed as Python, its arguments as literals, and nothing is evaluated. Actions that
-need tabs, files, the mouse or a keyboard without a control are refused with the names of those that work.
+need files, drag something or hold a key or a mouse button are refused with the names of those that work.
 """
 
 from __future__ import annotations
@@ -27,10 +27,29 @@ class BadCall(ValueError):
     """Error for a call that cannot be done; the message is one sentence for the agent."""
 
 
-def _click(bid: Any, button: str = "left", modifiers: Any = ()) -> Parts:
+def _require_left(button: str, modifiers: Any = ()) -> None:
     if button != "left" or modifiers:
         raise BadCall("Only clicks with the left button and without further keys can be done here.")
+
+
+def _click(bid: Any, button: str = "left", modifiers: Any = ()) -> Parts:
+    _require_left(button, modifiers)
     return "click", bid, ""
+
+
+def _dblclick(bid: Any, button: str = "left", modifiers: Any = ()) -> Parts:
+    _require_left(button, modifiers)
+    return "dblclick", bid, ""
+
+
+def _mouse_click(x: float, y: float, button: str = "left") -> Parts:
+    _require_left(button)
+    return "click_at", None, f"{x} {y}"
+
+
+def _mouse_dblclick(x: float, y: float, button: str = "left") -> Parts:
+    _require_left(button)
+    return "dblclick_at", None, f"{x} {y}"
 
 
 def _select_option(bid: Any, options: Any) -> Parts:
@@ -46,6 +65,7 @@ def _scroll(delta_x: float, delta_y: float) -> Parts:
 
 CALLS: Mapping[str, Callable[..., Parts]] = {
     "click": _click,
+    "dblclick": _dblclick,
     "fill": lambda bid, value, enable_autocomplete_menu=False: ("fill", bid, value),
     "clear": lambda bid: ("fill", bid, ""),
     "select_option": _select_option,
@@ -55,8 +75,20 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "focus": lambda bid: ("focus", bid, ""),
     "press": lambda bid, key_comb: ("press", bid, "Space" if key_comb == " " else key_comb),
     "scroll": _scroll,
+    "scroll_at": lambda x, y, dx, dy: _scroll(dx, dy),
     "goto": lambda url: ("goto", None, url),
     "go_back": lambda: ("back", None, ""),
+    "go_forward": lambda: ("forward", None, ""),
+    "new_tab": lambda: ("new_tab", None, ""),
+    "tab_focus": lambda index: ("tab", None, index),
+    "tab_close": lambda: ("close_tab", None, ""),
+    "keyboard_press": lambda key: ("key", None, key),
+    "keyboard_type": lambda text: ("write", None, text),
+    "keyboard_insert_text": lambda text: ("write", None, text),
+    "mouse_click": _mouse_click,
+    "mouse_dblclick": _mouse_dblclick,
+    # Pages do not react to where the mouse is.
+    "mouse_move": lambda x, y: ("wait", None, ""),
     "noop": lambda wait_ms=1000: ("wait", None, ""),
     "send_msg_to_user": lambda text: ("answer", None, text),
     "report_infeasible": lambda reason: ("infeasible", None, reason),
@@ -64,10 +96,8 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
 """Name of a high-level action -> function with its parameters that returns the parts of a command."""
 REFUSED = frozenset(
     {
-        *("dblclick", "drag_and_drop", "upload_file", "go_forward", "new_tab", "tab_new", "tab_close", "tab_focus"),
-        *("keyboard_press", "keyboard_up", "keyboard_down", "keyboard_type", "keyboard_insert_text"),
-        *("mouse_move", "mouse_up", "mouse_down", "mouse_click", "mouse_dblclick", "mouse_drag_and_drop"),
-        "mouse_upload_file",
+        *("drag_and_drop", "upload_file", "keyboard_up", "keyboard_down", "mouse_up", "mouse_down"),
+        *("mouse_drag_and_drop", "mouse_upload_file"),
     }
 )
 """Names of high-level actions that cannot be done here."""

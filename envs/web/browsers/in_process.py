@@ -12,10 +12,11 @@ from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from .accessibility import Control, Value
-from .browser import Browser, BrowserFailure, Tab
+from .browser import Browser, BrowserFailure
 from .forms import FormRequest, form_of, resolve
 from .observations import WINDOW, value_of
 from .page_cache import parse_page
+from .tab import Tab
 from .widgets import find_effects, run_event
 
 MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
@@ -76,8 +77,8 @@ class InProcessBrowser(Browser):
         return tuple(sorted(self._jar.items()))
 
     def restore(self, tab: Tab) -> None:
-        self.page, self.path, self.edits = parse_page(tab.html), tab.path, dict(tab.edits)
-        self.scrolled, self.sent, self.history = tab.scrolled, tab.sent, list(tab.history)
+        self.page, self.path, self.edits, self.sent = parse_page(tab.html), tab.path, dict(tab.edits), tab.sent
+        self.set_surroundings(tab)
         self._jar = dict(tab.cookies)
 
     def _fetch(self, request: FormRequest) -> None:

@@ -1,4 +1,4 @@
-"""Observations of a page, as a window of lines: accessibility tree, controls only, or simplified HTML.
+"""Observations of a page, as a window of lines: accessibility tree, controls only, simplified HTML, or the document.
 
 ``OBSERVATIONS["tree"](page, edits)`` returns the lines. Controls have the same ids in all kinds of observation.
 """
@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from ....errors import shorten
 from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
@@ -131,10 +133,84 @@ def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
     return f'{margin}<input type="{control.kind}" {begin} value="{shown}">'
 
 
+# Elements that the document is shown without, elements without an end tag, attributes without a value, and elements
+# that begin a new piece.
+_LEFT_OUT = frozenset({"head", "script", "style", "template", "svg"})
+_VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+_BARE = frozenset({"checked", "selected", "disabled", "required", "multiple", "readonly", "hidden", "novalidate"})
+_PIECES = frozenset({"div", "form", "li", "p", "tr", "td", "th", "section", "nav", "h1", "h2", "h3", "article"})
+
+
+def describe_dom(page: Page, edits: Edits) -> list[str]:
+    """Return the document's HTML, with the ids of controls as ``bid`` and with present values, without head, scripts,
+    styles and comments. It is cut before controls, so that each line holds what the line of `describe_tree` shows."""
+    if not edits and describe_dom in page.descriptions:
+        return page.descriptions[describe_dom]
+    parts = _pieces_of(page, edits)
+    starts = [place for place, line in enumerate(page.lines) if line.control is not None]
+    lines = [""] * len(page.lines)
+    # Between two controls, the pieces are spread over the lines.
+    for part, first, end in zip(parts, [0, *starts], [*starts, len(lines)], strict=True) if lines else ():
+        for place, piece in enumerate(part):
+            lines[min(first + place * max(end - first, 1) // len(part), len(lines) - 1)] += piece
+    if not edits:
+        page.descriptions[describe_dom] = lines
+    return lines
+
+
+def _pieces_of(page: Page, edits: Edits) -> list[list[str]]:
+    """Return the document's HTML in pieces: a list for the part before the first control, and one from each control to
+    the next."""
+    controls = {control.element: control for control in page.controls}
+    parts: list[list[str]] = [[""]]
+    chosen: set[Any] = set()
+
+    def write(element: Any) -> None:
+        tag, control = element.tag, controls.get(element)
+        if control is not None:
+            parts.append([""])
+        elif tag in _PIECES:
+            parts[-1].append("")
+        attributes = {name: " ".join(value.split()) for name, value in element.attrib.items()}
+        text = element.text
+        if control is not None and control.number in edits:
+            value = edits[control.number]
+            if isinstance(value, tuple):
+                chosen.update(option for place, option in enumerate(element.iter("option")) if place in value)
+            elif isinstance(value, str) and tag == "textarea":
+                text = value
+            else:
+                attributes |= {"checked": ""} if value is True else {"value": value} if isinstance(value, str) else {}
+            if value is False:
+                attributes.pop("checked", None)
+        parent = element.getparent() if tag == "option" else None
+        if parent is not None and parent in controls and controls[parent].number in edits:
+            attributes.pop("selected", None)
+            attributes |= {"selected": ""} if element in chosen else {}
+        shown = "".join(f" {one}" if one in _BARE else f' {one}="{escape(value)}"' for one, value in attributes.items())
+        bid = "" if control is None else f' bid="{control.number}"'
+        parts[-1][-1] += f"<{tag}{bid}{shown}>{_plain(text)}"
+        for child in element:
+            if isinstance(child.tag, str) and child.tag not in _LEFT_OUT:
+                write(child)
+            parts[-1][-1] += _plain(child.tail)
+        if tag not in _VOID:
+            parts[-1][-1] += f"</{tag}>"
+
+    write(page.root)
+    return parts
+
+
+def _plain(text: str | None) -> str:
+    """Return text as HTML on one line, with single spaces."""
+    return re.sub(r"\s+", " ", escape(text)) if text else ""
+
+
 OBSERVATIONS: dict[str, Callable[[Page, Edits], list[str]]] = {
     "tree": describe_tree,
     "controls": describe_controls,
     "html": describe_html,
+    "dom": describe_dom,
 }
 
 

@@ -389,12 +389,19 @@ def _find_template(site: str, name: str) -> jinja2.Template:
 
 @functools.cache
 def _serve_asset(path: str) -> wrappers.Response:
+    """Return the script or the style sheet of widgets, or ``/static/SITE.css``: the base of all sites, and the sheet in the
+    site's folder."""
     name, headers = path.removeprefix(ASSETS), {"Cache-Control": "max-age=3600"}
     if name == "widgets.js":
         return wrappers.Response(write_script(), content_type="text/javascript; charset=utf-8", headers=headers)
-    if name not in ("style.css", "widgets.css"):
+    site = name.removesuffix(".css")
+    if name == "widgets.css":
+        sheets = [FOLDER / name]
+    elif site in SITES and site != name:
+        sheets = [sheet for sheet in (FOLDER / "style.css", FOLDER / site / "style.css") if sheet.is_file()]
+    else:
         return wrappers.Response("", 404)
-    style = (FOLDER / name).read_text(encoding="utf-8")
+    style = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     return wrappers.Response(style, content_type="text/css; charset=utf-8", headers=headers)
 
 

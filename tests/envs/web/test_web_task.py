@@ -193,3 +193,19 @@ def test_an_answer_is_read_as_a_reply_to_a_question_is(answers: dict[tuple[str, 
             command = read_command(f"answer {write_text(spelling)}")
             said = "" if isinstance(command, str) else command.text
             assert judge(start, {}, said)[0] is success, spelling
+
+
+def test_open_tabs_are_shown_and_are_part_of_the_state():
+    env: Any = gym.make("palaestra/Shop-v0", disable_env_checker=True).unwrapped
+    page, _ = env.reset(seed=1)
+    assert "Tabs:" not in page
+    env.step('fill [2] "lamp"')
+    page = env.step("new_tab()")[0]
+    assert 'Tabs: 0 "Welcome - Corner Goods", 1 "Welcome - Corner Goods"; this is tab 1\n' in page
+    state = env.get_state()
+    back = env.step("tab_focus(0)")[0]
+    assert '"lamp"' in back
+    assert "this is tab 0" in back
+    assert "Tabs:" not in env.step("tab_close()")[0]
+    env.set_state(state)
+    assert env.step("tab_focus(0)")[0] == back

@@ -92,8 +92,10 @@ class Pages:
 
 
 def show(browser: Browser) -> list[str]:
-    """What is perceived: the address, the title, the page and what `back` knows."""
-    return [browser.path, browser.page.title, *describe_tree(browser.page, browser.edits), str(browser.history)]
+    """What is perceived: address, title, page, the pages of `back` and `forward`, the focus and the tabs."""
+    known = browser.history, browser.future, browser.focused, browser.selected
+    tabs = browser.place, [(one.path, one.edits, one.history) for one in browser.others]
+    return [browser.path, browser.page.title, *describe_tree(browser.page, browser.edits), str(known), str(tabs)]
 
 
 def act(browser: Browser, *actions: str) -> list[Any]:

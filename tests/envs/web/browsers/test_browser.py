@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 from palaestra.envs.web.browsers.browser import BROWSERS
+from palaestra.envs.web.browsers.chromium import _FOCUS, _READ
+from palaestra.envs.web.browsers.chromium_engine import engine
+from palaestra.envs.web.browsers.commands import Command, read_key
 
 from .pages import act, make_browser, number_of, show
 
@@ -58,6 +61,55 @@ SESSIONS = {
         "goto javascript:1",
         "goto ?x",
     ),
+    "forward": ("click [1]", "back", "forward", "forward", "back", "goto /lone", "forward", "back", "back", "forward"),
+    "tabs": (
+        *(
+            "goto /form",
+            'fill First "x"',
+            "new_tab",
+            "click [5]",
+            "tab 0",
+            "click Go",
+            "back",
+            "close_tab",
+            "close_tab",
+        ),
+        *("tab 5", "goto /post", "click Post", "new_tab", "tab 0", "back", "forward", "tab 1", *["new_tab"] * 8),
+    ),
+    "keyboard": (
+        *(
+            'write "x"',
+            "key a",
+            "key Tab",
+            "key Enter",
+            'write "x"',
+            "goto /form",
+            "focus First",
+            'write "b"',
+            "key End",
+        ),
+        *("key Home", "key Control+a", 'write "new"', "key Tab", 'write "abcdefgh"', "key Backspace", "press Count 4"),
+        *("press Count ArrowUp", "press Count x", "focus Red", "key ArrowDown", "key Space", "press Size ArrowUp"),
+        *(
+            "key End",
+            "key Home",
+            "press Box a",
+            "focus Text",
+            'write "c\\nd"',
+            "press Text Control+a",
+            "press Text Delete",
+        ),
+        *("key Space", "key Delete", "focus Off", "key Shift+Tab", "key Enter"),
+    ),
+    "sent by keyboard": (
+        "goto /lone",
+        "focus Q",
+        'write "ab\\ncd"',
+        "key Alt+ArrowLeft",
+        "key Alt+ArrowRight",
+        "key Enter",
+    ),
+    "double clicks": ("goto /form", "dblclick Box", "dblclick Green", "dblclick First", "key x", "dblclick Go"),
     "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
 }
 
@@ -65,7 +117,7 @@ SESSIONS = {
 def name_ids(browser, action: str) -> str:
     """The action with the id in place of the name of a control."""
     verb, _, rest = action.partition(" ")
-    name = rest.split(' "')[0].removesuffix(" Enter").removesuffix(" Space")
+    name = rest.split(" ")[0] if verb == "press" else rest.split(' "')[0]
     known = any(one.name == name for one in browser.page.controls)
     return f"{verb} [{number_of(browser, name)}]{rest.removeprefix(name)}" if known and name else action
 
@@ -78,6 +130,45 @@ def test_chromium_and_the_browser_within_the_process_agree(session: str):
         written = name_ids(fast, action)
         assert act(real, written) == act(fast, written), action
     assert real.cookies() == fast.cookies()
+    real.close()
+
+
+def test_keys_do_what_they_do_in_chromium():
+    real, fast = make_browser("chromium"), make_browser("inprocess")
+    act(real, "goto /form"), act(fast, "goto /form")
+    keyboard = real._tab.keyboard
+    for first, keys in (
+        ("First", "End c Backspace Control+a ne-w Tab 123456789 Tab q Tab ArrowUp ArrowUp ArrowDown Tab ArrowDown"),
+        ("Box", "Space Tab Tab ArrowUp End Home Tab Tab Control+a ! Shift+Tab Shift+Tab Shift+Tab Space"),
+    ):
+        control = fast.page.controls[number_of(fast, first) - 1]
+        act(fast, f"focus [{control.number}]")
+        engine().call(real._tab.evaluate, _FOCUS, control.place)
+        for key in keys.split():
+            is_key = read_key(key) is not None
+            assert fast.perform(Command("key" if is_key else "write", 0, key)) is None
+            engine().call(keyboard.press if is_key else keyboard.type, key)
+    real._do(real._tab.evaluate, _READ)
+    assert real.edits == fast.edits
+    assert len(fast.edits) == 10
+    real.close()
+
+
+def test_a_click_at_a_point_is_the_click_on_the_control_there():
+    real, fast = make_browser("chromium"), make_browser("inprocess")
+    assert "backend='chromium'" in (fast.perform(Command("click_at", 0, "10 10")) or "")
+    for action in ("goto /form", "click_at Green", "click_at Red", "dblclick_at Box", "click_at Two", "click_at Go"):
+        verb, _, name = action.partition(" ")
+        if verb == "goto":
+            act(fast, action), act(real, action)
+            continue
+        box = real.boxes()[number_of(real, name) - 1]
+        act(real, f"{verb} {box.x + box.width / 2} {box.y + box.height / 2}")
+        act(fast, f"{verb.removesuffix('_at')} [{number_of(fast, name)}]")
+        assert show(real) == show(fast)
+    assert real.path.startswith("/echo")
+    act(real, "click_at 900 700", "click_at -5 9000")
+    assert show(real) == show(fast)
     real.close()
 
 

@@ -24,6 +24,7 @@ from palaestra.errors import InputError
 from ....patience import wait_until  # isort: skip
 from .pages import missing_chromium
 
+OTHERS = ("back", "forward", "new_tab", "tab 0", "close_tab", "key Tab", "key Enter", "key ArrowDown", 'write "a"')
 SOURCES = str(Path(palaestra.__file__).parents[1])
 
 
@@ -58,8 +59,8 @@ def test_both_browsers_agree_on_whole_episodes(pair: Any, player: str):
         done = False
         while not done:
             action = fast.oracle() if player == "solver" else fast.random_action(fast.here(), rng)
-            if player == "random" and rng.random() < 0.1:
-                action = "back"
+            if player == "random" and rng.random() < 0.3:
+                action = OTHERS[rng.integers(len(OTHERS))]
             one, other = fast.step(action), real.step(action)
             assert one[:4] == other[:4], (seed, action)
             assert {**one[4], "extras": 0} == {**other[4], "extras": 0}

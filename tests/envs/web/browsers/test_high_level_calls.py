@@ -30,6 +30,24 @@ READ = {
     "focus('3')": Command("focus", 3),
     "press('3', 'Enter')": Command("press", 3, "Enter"),
     "press('3', ' ')": Command("press", 3, "Space"),
+    "press('3', 'ControlOrMeta+A')": Command("press", 3, "Control+a"),
+    "press('3', '\"')": Command("press", 3, '"'),
+    "press('3', 'KeyA')": Command("press", 3, "a"),
+    "keyboard_press('Shift+a')": Command("key", 0, "A"),
+    "keyboard_press(key='Shift+Tab')": Command("key", 0, "Shift+Tab"),
+    "keyboard_type('a \"b\"')": Command("write", 0, 'a "b"'),
+    "keyboard_insert_text('x')": Command("write", 0, "x"),
+    "dblclick('3')": Command("dblclick", 3),
+    "mouse_click(12.5, 340)": Command("click_at", 0, "12.5 340"),
+    "mouse_dblclick(1, -2)": Command("dblclick_at", 0, "1 -2"),
+    "click_at(3, 4)": Command("click_at", 0, "3 4"),
+    "mouse_move(3, 4)": Command("wait"),
+    "scroll_at(3, 4, 0, -10)": Command("scroll", 0, "up"),
+    "go_forward()": Command("forward"),
+    "new_tab()": Command("new_tab"),
+    "tab_focus(1)": Command("tab", 0, "1"),
+    "tab(1)": Command("tab", 0, "1"),
+    "tab_close()": Command("close_tab"),
     "scroll(0, 200)": Command("scroll", 0, "down"),
     "scroll(0, -0.5);": Command("scroll", 0, "up"),
     "scroll(down)": Command("scroll", 0, "down"),
@@ -47,7 +65,13 @@ BAD = {
     "fill('7', None)": "fill takes a text, not NoneType",
     "fill('7', True)": "fill takes a text, not bool",
     "select_option('9', [])": "select needs the text",
-    "press('3', 'Control+a')": "The keys are Enter and Space",
+    "press('3', 'Control+c')": "The keys are Enter, Space, Tab",
+    "keyboard_press('F5')": "The keys are",
+    "keyboard_type('')": "write needs a text",
+    "tab_focus(-1)": "number of an open tab",
+    "mouse_click('here', 3)": "click_at needs a point",
+    "mouse_click(1, 3, 'right')": "left button",
+    "dblclick('1', button='middle')": "left button",
     "scroll(200, 0)": "up and down",
     "send_msg_to_user('')": "answer needs a text",
     "send_msg_to_user()": "is called as send_msg_to_user(text)",
@@ -137,7 +161,7 @@ def test_calls_without_effect_use_up_a_turn_and_change_nothing():
     env: Any = gym.make("palaestra/Forum-v0", disable_env_checker=True).unwrapped
     env.reset(seed=1)
     before = env.here()
-    for call in ("hover('1')", "focus('1')", "noop()"):
+    for call in ("hover('1')", "mouse_move(9, 9)", "noop()"):
         info = env.step(call)[4]
         assert info["action_error"] is None
     assert (env.here().tab, env.here().database) == (before.tab, before.database)

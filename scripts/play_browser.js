@@ -1,0 +1,72 @@
+// A page of the environment in a person's browser: what is done on it becomes actions, and each of them is sent.
+// GIVEN holds turn, key, numbers (index of a control's element -> id), values (index -> value), task and error.
+(() => {
+const all = [...document.querySelectorAll('a,button,input,select,textarea')];
+const typed = new Map();
+let sent = false;
+
+function write(text) { return JSON.stringify(text); }
+
+function send(...actions) {
+  if (sent) return;
+  sent = true;
+  const fills = [...typed].map(([number, text]) => `fill [${number}] ${write(text)}`);
+  fetch('/act', {method: 'POST', body: JSON.stringify({turn: GIVEN.turn, key: GIVEN.key, actions: [...fills, ...actions]})})
+    .finally(() => location.reload());
+}
+
+for (const [place, value] of Object.entries(GIVEN.values)) {
+  const e = all[place];
+  if (e.tagName === 'SELECT') [...e.options].forEach((o, i) => { o.selected = value.includes(i); });
+  else if (typeof value === 'boolean') e.checked = value;
+  else e.value = value;
+}
+
+function stop(event) { event.preventDefault(); event.stopImmediatePropagation(); }
+
+document.addEventListener('click', event => {
+  const e = event.target.closest('a,button,input'), number = GIVEN.numbers[all.indexOf(e)];
+  if (!number) return;
+  if (e.matches('a,button,[type=submit],[type=button],[type=reset],[type=image]')) {
+    stop(event);
+    send(`click [${number}]`);
+  } else if (e.matches('[type=checkbox],[type=radio]')) send(`click [${number}]`);
+}, true);
+document.addEventListener('submit', stop, true);
+document.addEventListener('input', event => {
+  const e = event.target, number = GIVEN.numbers[all.indexOf(e)];
+  if (number && e.matches('textarea,input:not([type=checkbox],[type=radio])')) typed.set(number, e.value);
+}, true);
+document.addEventListener('change', event => {
+  const e = event.target, number = GIVEN.numbers[all.indexOf(e)];
+  if (number && e.tagName === 'SELECT')
+    send(`select [${number}] ${write([...e.selectedOptions].map(o => o.label).join(', '))}`);
+}, true);
+document.addEventListener('keydown', event => {
+  const number = GIVEN.numbers[all.indexOf(event.target)];
+  if (number && event.key === 'Enter' && event.target.matches('input:not([type=checkbox],[type=radio])')) {
+    stop(event);
+    send(`press [${number}] Enter`);
+  }
+}, true);
+
+const bar = document.createElement('form');
+bar.id = 'palaestra-bar';
+bar.setAttribute('style', 'position:fixed;inset:auto 0 0 0;z-index:99;display:flex;flex-wrap:wrap;gap:8px;padding:10px;'
+  + 'background:#fffbe0;color:#111;border-top:2px solid #111;font:14px/1.4 sans-serif;color-scheme:light');
+const task = document.createElement('b'), answer = document.createElement('input');
+task.textContent = GIVEN.error ? `${GIVEN.task} (${GIVEN.error})` : GIVEN.task;
+task.style.flex = '1 1 100%';
+answer.placeholder = 'Answer, or done';
+answer.style.cssText = 'width:16rem';
+bar.append(task, answer);
+for (const [label, action] of [['Give the answer', () => `answer ${write(answer.value || 'done')}`], ['Back', () => 'back']]) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = label;
+  button.onclick = () => send(action());
+  bar.append(button);
+}
+document.body.append(bar);
+document.body.style.paddingBottom = `${bar.offsetHeight}px`;
+})();
