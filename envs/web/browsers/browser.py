@@ -153,14 +153,15 @@ class Browser:
         Raises:
             BrowserFailure: the browser or the site failed.
         """
-        error = self._perform(command)
+        error = self.carry_out(command)
         if error is None and self.page.has_toast:
             self.operate(None, "tick")
         if self.scrolled >= len(self.page.lines):
             self.scrolled = 0
         return error
 
-    def _perform(self, command: Command) -> str | None:
+    def carry_out(self, command: Command) -> str | None:
+        """Do what `perform` does, but for what comes after an action: toasts that vanish."""
         match command.verb:
             case "scroll":
                 return self._scroll(command.text)
@@ -180,7 +181,7 @@ class Browser:
                 if control is None:
                     self.focused = 0
                     return None
-                return self.perform(Command(command.verb.removesuffix("_at"), control.number))
+                return self.carry_out(Command(command.verb.removesuffix("_at"), control.number))
             case "wait":
                 return None
             case "goto":
@@ -188,9 +189,7 @@ class Browser:
                     return "goto takes a path of this site, such as /, and no address elsewhere."
                 return self._visit(None, command.text)
         if not 1 <= command.number <= len(self.page.controls):
-            return (
-                f"There is no control [{command.number}] on this page; its ids go from 1 to {len(self.page.controls)}."
-            )
+            return f"There is no control [{command.number}] here; ids go from 1 to {len(self.page.controls)}."
         control = self.page.controls[command.number - 1]
         if control.disabled:
             return f"Control [{control.number}] is disabled."

@@ -37,13 +37,13 @@ def press_key(browser: Any, control: Control | None, key: str) -> str | None:
         key: the key.
     """
     if key in _COMMANDS:
-        return browser.perform(_COMMANDS[key])
+        return browser.carry_out(_COMMANDS[key])
     if key in _MOVES:
         return _move_focus(browser, _MOVES[key])
     if control is None:
         return NO_FOCUS
     if key in ("Enter", "Space"):
-        return browser.perform(Command("press", control.number, key))
+        return browser.carry_out(Command("press", control.number, key))
     if key in _ARROWS or key in ("Home", "End"):
         return _choose(browser, control, key)
     if control.role not in _TEXTUAL or key == "Escape":
@@ -55,7 +55,7 @@ def press_key(browser: Any, control: Control | None, key: str) -> str | None:
         return None
     if key in ("Backspace", "Delete"):
         text = "" if browser.selected else str(value_of(control, browser.edits))[:-1]
-        return browser.perform(Command("fill", control.number, text))
+        return browser.carry_out(Command("fill", control.number, text))
     return type_text(browser, control, key)
 
 
@@ -66,8 +66,8 @@ def type_text(browser: Any, control: Control | None, text: str) -> str | None:
         return NO_FOCUS
     before = "" if browser.selected else str(value_of(control, browser.edits))
     typed, enter, _ = (text, "", "") if control.kind == "textarea" else text.partition("\n")
-    error = browser.perform(Command("fill", control.number, before + typed)) if typed else None
-    return browser.perform(Command("press", control.number, "Enter")) if enter and not error else error
+    error = browser.carry_out(Command("fill", control.number, before + typed)) if typed else None
+    return browser.carry_out(Command("press", control.number, "Enter")) if enter and not error else error
 
 
 def _move_focus(browser: Any, by: int) -> None:
@@ -99,7 +99,7 @@ def _choose(browser: Any, control: Control, key: str) -> str | None:
             if form_of(browser.page, one.element) is form
         ]
         other = group[(group.index(control) + by) % len(group)]
-        browser.perform(Command("check", other.number))
+        browser.carry_out(Command("check", other.number))
     elif control.kind == "number" and key in ("ArrowUp", "ArrowDown"):
         low, high, step = (
             float(control.element.get(name) or default)

@@ -389,8 +389,8 @@ def _find_template(site: str, name: str) -> jinja2.Template:
 
 @functools.cache
 def _serve_asset(path: str) -> wrappers.Response:
-    """Return the script or the style sheet of widgets, or ``/static/SITE.css``: the base of all sites, and the sheet in the
-    site's folder."""
+    """Return the script or the style sheet of widgets, or ``/static/SITE.css``: the base of all sites, and the sheet in
+    the site's folder."""
     name, headers = path.removeprefix(ASSETS), {"Cache-Control": "max-age=3600"}
     if name == "widgets.js":
         return wrappers.Response(write_script(), content_type="text/javascript; charset=utf-8", headers=headers)

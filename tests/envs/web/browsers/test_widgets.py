@@ -128,7 +128,7 @@ def test_a_menu_opens_a_dialog_which_hides_the_rest_of_the_page():
     assert [line.split("] ")[1] for line in opened if "Report a fault" in line] == ['menuitem "Report a fault"']
     assert any(line.endswith('button "Actions" expanded') for line in opened)
     asked = click(shop, "Report a fault")
-    assert [line.split(' "')[0].strip() for line in asked[2:-1]] == [
+    assert [line.split(' "')[0].strip() for line in asked[2:-2]] == [
         "main",
         "dialog",
         "text",
@@ -136,7 +136,7 @@ def test_a_menu_opens_a_dialog_which_hides_the_rest_of_the_page():
         "[2] button",
     ]
     assert len(shop.page.controls) == 2
-    assert click(shop, "Keep as it is") == before
+    assert click(shop, "Keep as it is")[:-2] == before[:-2]
     assert "Done: Report a fault." in " ".join(click(shop, "Actions", "Report a fault", "Confirm"))
     assert shop.site.plans_of(1) == {"Report a fault": "yes"}
 
