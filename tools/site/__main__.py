@@ -14,6 +14,7 @@ import sys
 import warnings
 from pathlib import Path
 
+from .api_pages import class_links
 from .html_check import find_faults
 from .site_map import site_pages
 from .site_page import write_pages
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
     pages = site_pages()
     print(f"writing {len(pages)} pages into {REFERENCE.relative_to(ROOT)} ...", flush=True)
     shutil.rmtree(REFERENCE, ignore_errors=True)
-    write_pages(pages, REFERENCE)
+    write_pages(pages, REFERENCE, class_links())
     if arguments:
         return 0
     shutil.rmtree(SITE, ignore_errors=True)
