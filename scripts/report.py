@@ -113,8 +113,17 @@ def read_rows(path: Path) -> list[Row]:
 def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Yield (line number, object) for each line of a JSON-lines file. An incomplete last line, from a run that was
     killed, is skipped. Raises InputError for any other line that is no JSON object."""
+    for number, row, _ in iterate_rows_from(path):
+        yield number, row
+
+
+def iterate_rows_from(path: Path, start: int = 0, lines: int = 0) -> Iterator[tuple[int, Row, int]]:
+    """Yield (line number, object, byte after the line), as `iterate_rows`, beginning at byte ``start`` after ``lines``
+    lines."""
     with path.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
+        stream.seek(start)
+        for number, line in enumerate(stream, start=lines + 1):
+            start += len(line)
             if not line.strip():
                 continue
             try:
@@ -122,7 +131,7 @@ def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
             except ValueError:
                 row = None
             if isinstance(row, dict):
-                yield number, row
+                yield number, row, start
             elif line.endswith(b"\n"):
                 raise InputError(f"line {number} of {str(path)!r} is no JSON object; remove the line to read the rest.")
 
