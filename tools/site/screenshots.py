@@ -32,8 +32,9 @@ def open_page(width: int, dark: bool = False, height: int = 900) -> Iterator[Any
     scheme = "dark" if dark else "light"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
-        size = {"width": width, "height": height}
-        yield browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+        yield browser.new_page(
+            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+        )
         browser.close()
 
 
