@@ -117,7 +117,8 @@ def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) 
     source = f"Paper: {inline(cited)}." if cited else "Our own."
     when = _link_siblings(inline(getattr(value, "when", "")), registry)
     when = f"**When to use.** {when}" if when else ""
-    return SiteContent(join(f"# {name}", docstring(describe_class(value)), when, source, body(name, value)))
+    first, _, rest = describe_class(value).partition("\n\n")
+    return SiteContent(join(f"# {name}", docstring(first), when, docstring(rest), source, body(name, value)))
 
 
 def _link_siblings(text: str, registry: Container[str]) -> str:
