@@ -67,5 +67,5 @@ def _entry(name: str, path: str, docs: Path) -> str:
     paragraphs = (docs / path).read_text(encoding="utf-8").split("\n\n")
     first = next((text for text in paragraphs if not re.match(r"[#|`!<>-]", text)), "")
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split()))
-    sentence = re.split(r"(?<=[.:?])\s", re.sub(r"</?code>|\*\*", "", plain))[0]
+    sentence = re.split(r"(?<=[.?])\s", re.sub(r"</?code>|\*\*", "", plain))[0].removesuffix(":")
     return f"- [{name}]({path}): {sentence}"
