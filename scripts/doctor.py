@@ -100,7 +100,10 @@ def _run_apart(name: str, check: MachineCheck, seconds: float) -> dict[str, str]
     finally:
         # Kill the whole process group, so that processes that the check has started end with it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(child.pid, signal.SIGKILL)
+            else:  # Windows has no process groups of this kind
+                child.kill()
         child.communicate()
     return {"state": "failed", "found": found, "add": check.add}
 

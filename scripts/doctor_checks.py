@@ -166,8 +166,14 @@ def _check_chromium() -> str:
 
 
 def _check_memory() -> str:
-    page = os.sysconf("SC_PAGE_SIZE") / 2**30
-    total, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
+    # Windows has neither number, macOS not that of free pages.
+    sysconf = getattr(os, "sysconf", None)
+    if sysconf is None:
+        return "not measured on this system"
+    page = sysconf("SC_PAGE_SIZE") / 2**30
+    total = free = page * sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(ValueError):
+        free = page * sysconf("SC_AVPHYS_PAGES")
     with contextlib.suppress(OSError):
         found = dict(re.findall(r"^(\w+): +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE))
         free = int(found["MemAvailable"]) / 2**20
@@ -188,6 +194,8 @@ def _check_disk() -> str:
 
 
 def _check_shared_memory() -> str:
+    if not os.path.isdir("/dev/shm"):
+        return "this system has no /dev/shm"
     free = shutil.disk_usage("/dev/shm").free / 2**30
     _check_size("/dev/shm", free, 0.25)
     return f"{free:.1f} GiB free in /dev/shm"

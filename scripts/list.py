@@ -120,7 +120,8 @@ def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
     for row in (TABLES | ON_REQUEST)[kind]():
         value = _WITH_OPTIONS[kind]()[row["name"]] if row["name"] in names else None
         if value is not None:
-            rows.append({**row, "docstring": describe_class(value), "options": option_rows(value)})
+            when = {"when to use": value.when} if getattr(value, "when", "") else {}
+            rows.append({**row, **when, "docstring": describe_class(value), "options": option_rows(value)})
     return rows
 
 

@@ -18,12 +18,14 @@ import tyro
 
 from ..agents.atomic import write_atomically
 from ..agents.pages import render
-from ..errors import InputError, needs_extra
+from ..errors import InputError, needs_extra, shorten
 
 Row = dict[str, Any]
 
 TEMPLATE = Path(__file__).with_name("report.html")
 EPISODES = 10
+REPEATED, ATTEMPTS = 6, 6
+"""Most tasks whose attempts at several steps are shown, and most attempts of each."""
 TABLE_ROWS = 12
 
 
@@ -64,6 +66,7 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
     proposals = read_rows(run / "proposals.jsonl")
     timings = by_step(read_rows(run / "timings.jsonl"))
     notices = read_rows(run / "notices.jsonl")
+    trajectories = read_rows(run / "trajectories.jsonl")
     climbers = {run.resolve().name: run, **(beside or {})}
     page = render(
         TEMPLATE,
@@ -82,7 +85,8 @@ def write_report(run: Path, beside: Mapping[str, Path] | None = None) -> Path:
         curves=plots.curves(metrics, timings),
         climb=plots.climb_lines({name: by_step(read_rows(path / "rungs.jsonl")) for name, path in climbers.items()}),
         table=evaluation_table(evaluations),
-        episodes=[format_episode(row) for row in sample_episodes(read_rows(run / "trajectories.jsonl"))],
+        repeated=repeated_tasks(trajectories),
+        episodes=[format_episode(row) for row in sample_episodes(trajectories)],
     )
     return write_atomically(run / "report.html", page)
 
@@ -109,8 +113,17 @@ def read_rows(path: Path) -> list[Row]:
 def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Yield (line number, object) for each line of a JSON-lines file. An incomplete last line, from a run that was
     killed, is skipped. Raises InputError for any other line that is no JSON object."""
+    for number, row, _ in iterate_rows_from(path):
+        yield number, row
+
+
+def iterate_rows_from(path: Path, start: int = 0, lines: int = 0) -> Iterator[tuple[int, Row, int]]:
+    """Yield (line number, object, byte after the line), as `iterate_rows`, beginning at byte ``start`` after ``lines``
+    lines."""
     with path.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
+        stream.seek(start)
+        for number, line in enumerate(stream, start=lines + 1):
+            start += len(line)
             if not line.strip():
                 continue
             try:
@@ -118,7 +131,7 @@ def iterate_rows(path: Path) -> Iterator[tuple[int, Row]]:
             except ValueError:
                 row = None
             if isinstance(row, dict):
-                yield number, row
+                yield number, row, start
             elif line.endswith(b"\n"):
                 raise InputError(f"line {number} of {str(path)!r} is no JSON object; remove the line to read the rest.")
 
@@ -140,10 +153,11 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
             on = f"step {row.get('step')}, {format_interval(row)}"
             if is_finite_number(row.get("greedy_success")):
                 on += f"; greedy {format_percent(row['greedy_success'])}"
-            found.append((f"success, {name} evaluation", format_percent(row.get("success")), on))
+            found.append((f"held-out success, {name} evaluation", format_percent(row.get("success")), on))
     if metrics:
         last = metrics[-1]
-        found.append(("success in training", format_percent(last.get("success")), f"step {last.get('step')}"))
+        sampled = f"step {last.get('step')}, on the tasks that the teacher chose"
+        found.append(("training success", format_percent(last.get("success")), sampled))
         episodes = sum(row.get("episodes") or 0 for row in metrics)
         tokens = sum(row.get("tokens") or 0 for row in metrics)
         actions = sum(row.get("env_steps") or 0 for row in metrics)
@@ -198,6 +212,29 @@ def sample_episodes(trajectories: Sequence[Row], count: int = EPISODES) -> list[
     lost_count = min(len(lost), max(count - count // 2, count - len(won)))
     chosen = pick_evenly(won, count - lost_count) + pick_evenly(lost, lost_count)
     return sorted(chosen, key=lambda row: row.get("step", 0))
+
+
+def repeated_tasks(trajectories: Sequence[Row]) -> list[Row]:
+    """Choose at most `REPEATED` tasks that were kept at several steps, those over most steps first: observation,
+    reference and attempts, each with step, last action and outcome."""
+    by_task: dict[Any, dict[int, Row]] = {}
+    for row in trajectories:
+        if row.get("turns") and row.get("task_id"):
+            by_task.setdefault(row["task_id"], {}).setdefault(row.get("step", 0), row)
+    often = sorted((found for found in by_task.values() if len(found) > 1), key=lambda found: min(found) - max(found))
+    tasks = []
+    for found in often[:REPEATED]:
+        episodes = [format_episode(found[step]) for step in pick_evenly(sorted(found), ATTEMPTS)]
+        attempts = [
+            {"step": one["step"], "outcome": one["outcome"], "action": shorten(one["turns"][-1]["action"], 300)}
+            for one in episodes
+        ]
+        first = episodes[0]
+        task = {name: first.get(name) for name in ("difficulty", "params")}
+        reference = first.get("reference")
+        task["reference"] = "" if reference is None else shorten(format_value(reference), 300)
+        tasks.append({**task, "observation": shorten(first["turns"][0]["observation"], 600), "attempts": attempts})
+    return tasks
 
 
 def pick_evenly(items: Sequence[Any], count: int) -> list[Any]:

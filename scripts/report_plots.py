@@ -55,7 +55,7 @@ Range = Literal["share", "small share", "from 0", "free"]
 # left out. The axis of a share goes from 0 to 1, so that an effective sample size of nearly 1 does not look noisy.
 PANELS: dict[str, tuple[Range, dict[str, str]]] = {
     "reward of an episode": ("free", {"reward": ""}),
-    "success in training": ("share", {"success": ""}),
+    "training success": ("share", {"success": ""}),
     "action tokens an episode": ("from 0", {"length": "mean", "length_p90": "90 % below", "length_max": "longest"}),
     "groups without variance": (
         "share",
@@ -124,7 +124,7 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
             at, low, high = zip(*bands)
             axes.fill_between(at, low, high, color=INK, alpha=0.12, linewidth=0)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        axes.set(xlabel="step", ylabel="success")
+        axes.set(xlabel="step", ylabel="held-out success")
         _share_axis(axes)
         figure.legend(loc="outside lower center", ncols=2 if names else 4)
 

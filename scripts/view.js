@@ -52,6 +52,7 @@ const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %
 const words = (name) => name.replaceAll("_", " ");
 const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 const empty = (value) => value === null || value === undefined || value === "" || (typeof value === "object" && !Object.keys(value).length);
+const UNIT = " in the currency of the prices", COST = `cost${UNIT}`;
 const pairs = (values) => Object.entries(values || {}).map(([name, value]) => `${name} ${typeof value === "number" ? number(value) : plain(value)}`);
 const shortEnv = (env) => head.envs[env].replace(/^palaestra\//, "");
 const outcome = (entry) => ["invalid", "errored", "success", "failed"].find((name) => entry.flags & FLAGS[name]) || "ended";
@@ -66,27 +67,48 @@ function strings(value, into) {
   return into;
 }
 
+// Quantities to filter by: bounds of each, as typed.
+const bounds = new Map();
+const quantity = (entry, name) => (name === "turns" ? entry.length : name === "reward" ? entry.reward ?? undefined : entry.quantities[name]);
+function chooseQuantity() {
+  const [least, greatest] = bounds.get($("quantity").value) || ["", ""];
+  $("least").value = least;
+  $("greatest").value = greatest;
+  for (const option of $("quantity").options) option.text = `${(bounds.get(option.value) || []).some((bound) => bound !== "") ? "• " : ""}${option.value}`;
+}
+function bound() {
+  bounds.set($("quantity").value, [$("least").value, $("greatest").value]);
+  chooseQuantity();
+  apply();
+}
+
 // The list ---------------------------------------------------------------------------------------------------------------
-function apply() {
+function apply({ keep = false } = {}) {
   const chosen = [...document.querySelectorAll("#outcomes [aria-pressed=true]")].map((chip) => chip.dataset.name);
   const mask = chosen.reduce((sum, name) => sum | (FLAGS[name] || 0), 0), differs = chosen.includes("differs");
   const file = $("file").value, env = $("env").value;
   const low = $("low").value === "" ? null : Number($("low").value), high = $("high").value === "" ? null : Number($("high").value);
   const bounded = low !== null || high !== null;
+  const limits = [...bounds].filter(([, range]) => range.some((bound) => bound !== ""));
+  const inside = (entry) => limits.every(([name, [least, greatest]]) => {
+    const value = quantity(entry, name);
+    return value !== undefined && (least === "" || value >= Number(least) - 1e-9) && (greatest === "" || value <= Number(greatest) + 1e-9);
+  });
   shown = entries.filter((entry) =>
     (!chosen.length || entry.flags & mask || (differs && entry.differs)) &&
     (file === "" || entry.file === Number(file)) && (env === "" || entry.env === Number(env)) &&
     (!bounded || (entry.difficulty !== null && entry.difficulty >= (low ?? 0) - 1e-9 && entry.difficulty <= (high ?? 1) + 1e-9)) &&
-    (found === null || found.has(entry.at)));
+    inside(entry) && (found === null || found.has(entry.at)));
   const order = ORDERS[$("sort").value];
   if (order) shown.sort((a, b) => order(a, b) || a.at - b.at);
   const judged = shown.filter((entry) => !(entry.flags & FLAGS.invalid) && entry.flags & (FLAGS.success | FLAGS.failed));
   const won = judged.filter((entry) => entry.flags & FLAGS.success).length;
   const all = shown.length === entries.length ? "" : ` of ${entries.length.toLocaleString("en")}`;
   $("summary").textContent = [`${shown.length.toLocaleString("en")}${all} episodes`, judged.length ? `success ${percent(won, judged.length)}` : "", ...head.notes].filter(Boolean).join(" · ");
-  $("list").scrollTop = 0;
+  if (!keep) $("list").scrollTop = 0;
   draw();
 }
+const tokens = (entry) => (entry.quantities["tokens read"] ?? 0) + (entry.quantities["tokens written"] ?? 0);
 const missing = (value) => (value === null ? -Infinity : value);
 const ORDERS = {
   "as in the file": null,
@@ -95,6 +117,8 @@ const ORDERS = {
   "lowest reward first": (a, b) => missing(a.reward) - missing(b.reward),
   "highest reward first": (a, b) => missing(b.reward) - missing(a.reward),
   "most turns first": (a, b) => b.length - a.length,
+  "most tokens first": (a, b) => tokens(b) - tokens(a),
+  "highest cost first": (a, b) => missing(b.quantities[COST] ?? null) - missing(a.quantities[COST] ?? null),
   "newest first": (a, b) => missing(b.step) - missing(a.step) || b.at - a.at,
   "same tasks together": (a, b) => a.task - b.task,
 };
@@ -133,7 +157,16 @@ function reveal(entry) {
 }
 
 // One episode ------------------------------------------------------------------------------------------------------------
+const PICTURE = "data:image/png;base64,";
 function block(value, className) {
+  if (typeof value === "string" && value.startsWith(PICTURE)) {
+    const picture = make("img", className);
+    Object.assign(picture, { src: value, alt: "picture of the observation" });
+    return picture;
+  }
+  // A picture beside texts: each part with its name.
+  if (value && typeof value === "object" && Object.values(value).some((part) => typeof part === "string" && part.startsWith(PICTURE)))
+    return make("div", "", ...Object.entries(value).map(([name, part]) => make("div", "", Array.isArray(value) ? null : make("div", "soft note", words(name)), block(part, className))));
   const text = typeof value === "string" ? value : JSON.stringify(value, null, Array.isArray(value) && typeof value[0] === "number" ? 0 : 1);
   const pre = make("pre", className);
   let cut = text.length > FOLD ? 3000 : text.length;
@@ -158,13 +191,23 @@ function block(value, className) {
 
 const line = (who, content) => [make("div", "who", who), content];
 function field(name, value) {
-  if (typeof value === "number" || typeof value === "boolean") return line(words(name), make("div", "figures", make("b", "", number(value))));
-  const flat = typeof value === "object" && !Array.isArray(value) && Object.values(value).every((item) => typeof item === "number");
-  return line(words(name), flat ? make("div", "figures", pairs(value).join(" · ")) : block(value));
+  if (typeof value === "number" || typeof value === "boolean") return line(words(name), make("div", "figures", make("b", "", number(value)), name === "cost" ? UNIT : ""));
+  const flat = typeof value === "object" && !Array.isArray(value) && Object.values(value).every((item) => typeof item === "number" || item === null);
+  if (flat) return line(words(name), make("div", "figures", pairs(value).join(" · ") + (name === "usage" && value.cost !== null ? UNIT : "")));
+  return line(name === "how it replied" ? "reply" : words(name), name === "how it replied" ? make("div", "figures", value) : block(value));
+}
+
+// What an agent noted about its reply is under "agent" of a turn: numbers on one line, texts under names of their own.
+function notes(step) {
+  if (!step.agent || typeof step.agent !== "object" || Array.isArray(step.agent)) return Object.entries(step);
+  const inner = Object.entries(step.agent), short = ([, value]) => typeof value !== "object" && String(value).length < 60;
+  const facts = Object.fromEntries(inner.filter((item) => item[0] !== "reasoning" && item[0] !== "text" && short(item)).map(([name, value]) => [words(name), value]));
+  const texts = inner.filter(([name]) => !(words(name) in facts)).map(([name, value]) => [name === "text" ? "whole reply" : name, value]);
+  return [...Object.entries(step).filter(([name]) => name !== "agent"), ...texts, ["how it replied", empty(facts) ? "" : pairs(facts).join(" · ")]];
 }
 
 function turn(step) {
-  const extra = Object.entries(step).filter(([name, value]) => !TURN.includes(name) && !empty(value));
+  const extra = notes(step).filter(([name, value]) => !TURN.includes(name) && !empty(value));
   const thought = ([name]) => /^(reason|think|thought)/.test(name);
   const feedback = step.feedback && step.feedback !== step.action_error ? step.feedback : "";
   const terms = pairs(step.reward_terms);
@@ -362,49 +405,99 @@ async function search() {
 function options(id, values, all) {
   $(id).replaceChildren(...(all ? [new Option(all, "")] : []), ...values.map(([text, value]) => new Option(text, value)));
   $(id).hidden = Boolean(all) && values.length < 2;
-  $(id).onchange = apply;
+  $(id).onchange = () => apply();
 }
 
 function clear() {
   for (const id of ["file", "env", "low", "high", "text"]) $(id).value = "";
   document.querySelectorAll("#outcomes [aria-pressed=true]").forEach((chip) => chip.setAttribute("aria-pressed", "false"));
+  bounds.clear();
+  chooseQuantity();
   search();
 }
 
-async function start() {
-  const names = ["file", "env", "id", "flags", "difficulty", "reward", "length", "progress", "step", "task", "sample", "snippet", "replay", "cut", "line", "label"];
-  let chunk = 0, row = 0;
-  entries = JSON.parse(await unpack("entries")).map((values, at) => {
-    const entry = Object.fromEntries(names.map((name, place) => [name, values[place]]));
+const NAMES = ["file", "env", "id", "flags", "difficulty", "reward", "length", "progress", "step", "task", "sample", "snippet", "replay", "cut", "line", "label", "quantities"];
+let chunk = 0, row = 0;
+function add(rows) {
+  for (const values of rows) {
+    const entry = Object.fromEntries(NAMES.map((name, place) => [name, values[place]]));
     while (row >= head.chunks[chunk]) { chunk++; row = 0; }
-    Object.assign(entry, { at, chunk, row: row++ });
+    Object.assign(entry, { at: entries.length, chunk, row: row++ });
+    entries.push(entry);
     byId.set(entry.id, entry);
     if (entry.task >= 0 && !byTask.has(entry.task)) byTask.set(entry.task, []);
     if (entry.task >= 0) byTask.get(entry.task).push(entry);
-    return entry;
-  });
+  }
   for (const group of byTask.values()) {
     const won = group.filter((entry) => entry.flags & FLAGS.success).length;
     const lost = group.filter((entry) => entry.flags & FLAGS.failed).length;
     group.forEach((entry) => (entry.differs = won > 0 && lost > 0));
   }
+}
+
+// Chips and choices of the filters, from all entries; what was chosen stays chosen.
+function offer() {
   const counts = Object.fromEntries(Object.entries(FLAGS).map(([name, bit]) => [name, entries.filter((entry) => entry.flags & bit).length]));
   counts.differs = entries.filter((entry) => entry.differs).length;
-  for (const [name, total] of Object.entries(counts)) if (total) {
+  const pressed = [...document.querySelectorAll("#outcomes [aria-pressed=true]")].map((chip) => chip.dataset.name);
+  $("outcomes").replaceChildren(...Object.entries(counts).filter(([, total]) => total).map(([name, total]) => {
     const chip = make("button", "chip", `${name} ${total.toLocaleString("en")}`);
     Object.assign(chip.dataset, { name });
     chip.title = MEANINGS[name];
-    chip.setAttribute("aria-pressed", "false");
+    chip.setAttribute("aria-pressed", String(pressed.includes(name)));
     chip.onclick = () => { chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true")); apply(); };
-    $("outcomes").append(chip);
-  }
+    return chip;
+  }));
+  const chosen = Object.fromEntries(["file", "env", "sort", "quantity"].map((id) => [id, $(id).value]));
   options("file", head.files.map((file, place) => [file.name, place]), "every file");
   options("env", head.envs.map((env, place) => [env, place]), "every environment");
-  const usable = { "newest first": entries.some((entry) => entry.step !== null), "same tasks together": entries.some((entry) => (byTask.get(entry.task) || []).length > 1) };
+  const names = ["turns", "reward", ...new Set(entries.flatMap((entry) => Object.keys(entry.quantities)))];
+  const usable = {
+    "newest first": entries.some((entry) => entry.step !== null), "same tasks together": entries.some((entry) => (byTask.get(entry.task) || []).length > 1),
+    "most tokens first": names.includes("tokens written"), "highest cost first": names.includes(COST),
+  };
   options("sort", Object.keys(ORDERS).filter((name) => usable[name] !== false).map((name) => [name, name]));
+  options("quantity", names.map((name) => [name, name]));
+  $("quantity").onchange = chooseQuantity;
+  for (const [id, value] of Object.entries(chosen)) if ([...$(id).options].some((option) => option.value === value)) $(id).value = value;
+  chooseQuantity();
+}
+
+// A page that follows its files asks its server for what is new.
+async function follow() {
+  const live = $("live"), say = (text, lost) => { live.textContent = text; live.classList.toggle("bad", lost); };
+  live.hidden = false;
+  try {
+    const news = await (await fetch(`news?reader=${head.follow}&chunks=${head.chunks.length}`)).json();
+    if (news.reload) return location.reload();
+    news.chunks.forEach((text, place) => {
+      const element = make("script", "", text);
+      Object.assign(element, { type: "text/plain", id: `chunk-${head.chunks.length + place}` });
+      document.body.append(element);
+    });
+    head.chunks.push(...news.sizes);
+    Object.assign(head, { files: news.files, envs: news.envs, notes: news.notes });
+    if (news.entries.length) {
+      add(news.entries);
+      offer();
+      if ($("text").value.trim()) await search();
+      else apply({ keep: true });
+      if (!open.length) show();
+    }
+    say(`live, ${new Date().toLocaleTimeString()}`, false);
+  } catch {
+    say("the server is gone", true);
+  }
+  setTimeout(follow, 1500);
+}
+
+async function start() {
+  add(JSON.parse(await unpack("entries")));
+  offer();
   let waiting = null;
   $("text").oninput = () => { clearTimeout(waiting); waiting = setTimeout(search, 250); };
-  $("low").oninput = $("high").oninput = apply;
+  $("low").oninput = $("high").oninput = () => apply();
+  $("least").oninput = $("greatest").oninput = bound;
   $("clear").onclick = clear;
   $("overview").onclick = () => { location.hash = "#overview"; };
   $("more").onclick = () => reshape($("filters").hidden);
@@ -430,5 +523,6 @@ async function start() {
   apply();
   fit();
   show();
+  if (head.follow) follow();
 }
 start();

@@ -18,11 +18,13 @@ from typing import Any
 
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..errors import InputError
-from .report import Row, is_finite_number, iterate_rows, read_config
+from .report import Row, is_finite_number, iterate_rows_from, read_config
+from .view_pictures import encode_pictures
 
 SUCCESS, FAILED, UNREADABLE, TRUNCATED, ERRORED, INVALID = 1, 2, 4, 8, 16, 32
 CHUNK_EPISODES, CHUNK_CHARACTERS = 100, 1_000_000
 """Number of episodes, and of characters, either of which completes a chunk."""
+COST = "cost in the currency of the prices"
 SNIPPET = 100
 """Longest part of the first observation in the list, in characters."""
 
@@ -65,8 +67,11 @@ class EpisodeCollection:
     notes: list[str] = field(default_factory=list)
 
 
-def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
+def find_files(paths: Sequence[Path], growing: bool = False) -> list[EpisodeFile]:
     """Find the files of episodes in runs, evaluations (also unfinished ones), and folders of either.
+
+    Args:
+        growing: accept a run that has kept no episode yet.
 
     Raises:
         InputError: a path does not exist, or has no episodes.
@@ -86,7 +91,7 @@ def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
             raise InputError(
                 f"{str(path)!r} has neither a run in it nor a file of palaestra eval --out; give a folder that has."
             )
-        found += [_open(part) for part in inside]
+        found += [_open(part, growing) for part in inside]
     names: dict[str, int] = {}
     for place, file in enumerate(found):
         names[file.name] = names.get(file.name, 0) + 1
@@ -95,7 +100,7 @@ def find_files(paths: Sequence[Path]) -> list[EpisodeFile]:
     return found
 
 
-def _open(path: Path) -> EpisodeFile:
+def _open(path: Path, growing: bool) -> EpisodeFile:
     if not path.is_dir():
         return EpisodeFile(path, _printable(path.name.removesuffix(".partial").removesuffix(".jsonl")))
     config = read_config(path) if (path / "config.json").is_file() else {}
@@ -106,7 +111,10 @@ def _open(path: Path) -> EpisodeFile:
                 f"the run {str(path)!r} is of a student, which keeps no episodes of its training; play some with "
                 f"palaestra eval {path} --out played.jsonl, and view that file."
             )
-        raise InputError(f"the run {str(path)!r} has kept no episode yet (no trajectories.jsonl); train it further.")
+        if not growing:
+            raise InputError(
+                f"the run {str(path)!r} has kept no episode yet (no trajectories.jsonl); train it further."
+            )
     env = config.get("env", "")
     report = path / "report.html"
     name = _printable(path.resolve().name)
@@ -123,59 +131,82 @@ def _has_episodes(path: Path) -> bool:
         return b'"turns"' in stream.readline()
 
 
-def collect_episodes(
-    files: Sequence[EpisodeFile], link: Callable[[Path], str], longest: int, most: int
-) -> EpisodeCollection:
-    """Read the episodes of ``files`` and pack them.
+class EpisodeReader:
+    """Reader of files of episodes, which may grow, into an `EpisodeCollection`.
 
     Args:
         link: returns the URL of a replay or a report.
         longest: longest text in characters; longer texts are cut.
         most: most episodes; further episodes are counted but left out.
-
-    Raises:
-        InputError: a line is no episode.
     """
-    made = EpisodeCollection()
-    known_envs: dict[str, int] = {}
-    tasks: dict[tuple[int, str], int] = {}
-    seen: dict[str, int] = {}
-    waiting: list[str] = []
-    left_out = 0
-    for number, file in enumerate(files):
-        report = None if file.report is None else link(file.report)
-        made.files.append({"name": file.name, "path": str(file.path), "agent": "", "report": report})
-        for line, row in iterate_rows(file.path):
+
+    def __init__(self, link: Callable[[Path], str], longest: int, most: int):
+        self.made = EpisodeCollection()
+        self._link, self._longest, self._most = link, longest, most
+        self._places: dict[Path, tuple[int, int]] = {}  # file -> bytes and lines that were read
+        self._tasks: dict[tuple[int, str], int] = {}
+        self._seen: dict[str, int] = {}
+        self._left_out = self._cut = 0
+
+    def read(self, files: Sequence[EpisodeFile]) -> None:
+        """Add what the files hold beyond the last call. New files come after those of earlier calls.
+
+        Raises:
+            InputError: a line is no episode.
+        """
+        for file in files:
+            if file.path not in self._places:
+                self._places[file.path] = (0, 0)
+                report = None if file.report is None else self._link(file.report)
+                self.made.files.append({"name": file.name, "path": str(file.path), "agent": "", "report": report})
+        waiting: list[str] = []
+        for file in files:
+            self._read_file(file, list(self._places).index(file.path), waiting)
+        if waiting:
+            _close_chunk(self.made, waiting)
+        notes = self.made.notes = []
+        if self._left_out:
+            most = self._most + self._left_out
+            notes.append(f"{self._left_out:,} further episodes are not in this page (palaestra view --most {most})")
+        if self._cut:
+            notes.append(f"{self._cut:,} episodes have texts cut at {self._longest:,} characters")
+
+    def outdated(self) -> bool:
+        """Return True if a file that was read is gone or has become shorter, so that all must be read again."""
+        sizes = ((path, read) for path, (read, _) in self._places.items() if read)
+        return any(not path.is_file() or path.stat().st_size < read for path, read in sizes)
+
+    def _read_file(self, file: EpisodeFile, number: int, waiting: list[str]) -> None:
+        start, lines = self._places[file.path]
+        if not file.path.is_file():
+            return
+        for line, row, end in iterate_rows_from(file.path, start, lines):
+            self._places[file.path] = end, line
             if not isinstance(row.get("turns"), list) or not all(isinstance(turn, dict) for turn in row["turns"]):
                 raise InputError(f"line {line} of {str(file.path)!r} is no episode: it has no list of turns.")
-            if len(made.entries) >= most:
-                left_out += 1
+            if len(self.made.entries) >= self._most:
+                self._left_out += 1
                 continue
-            made.files[-1]["agent"] = made.files[-1]["agent"] or str(row.get("agent") or "")
-            name = str(row.get("env") or (row.get("params") or {}).get("env") or file.env or "?")
-            env = known_envs.setdefault(name, len(known_envs))
-            task = -1
-            if row.get("task_id"):
-                task = tasks.setdefault((env, str(row["task_id"])), len(tasks))
-            name = name_episode(file.name, row)
-            seen[name] = seen.get(name, 0) + 1
-            name = name if seen[name] == 1 else f"{name}~{seen[name]}"
-            record, cut = shorten_texts(row, longest)
-            entry = make_entry(row, number, env, name, task, line, cut, find_replay(file, row, link))
-            made.entries.append(entry)
-            waiting.append(json.dumps(record, allow_nan=False))
-            if len(waiting) >= CHUNK_EPISODES or sum(map(len, waiting)) >= CHUNK_CHARACTERS:
-                _close_chunk(made, waiting)
-    if waiting:
-        _close_chunk(made, waiting)
-    made.envs = list(known_envs)
-    if left_out:
-        made.notes.append(
-            f"{left_out:,} further episodes are not in this page (palaestra view --most {most + left_out})"
-        )
-    if cut := sum(bool(entry[13]) for entry in made.entries):
-        made.notes.append(f"{cut:,} episodes have texts cut at {longest:,} characters")
-    return made
+            self._add(file, number, row, line, waiting)
+
+    def _add(self, file: EpisodeFile, number: int, row: Row, line: int, waiting: list[str]) -> None:
+        made = self.made
+        made.files[number]["agent"] = made.files[number]["agent"] or str(row.get("agent") or "")
+        name = str(row.get("env") or (row.get("params") or {}).get("env") or file.env or "?")
+        if name not in made.envs:
+            made.envs.append(name)
+        env, task = made.envs.index(name), -1
+        if row.get("task_id"):
+            task = self._tasks.setdefault((env, str(row["task_id"])), len(self._tasks))
+        name = name_episode(file.name, row)
+        self._seen[name] = self._seen.get(name, 0) + 1
+        name = name if self._seen[name] == 1 else f"{name}~{self._seen[name]}"
+        record, cut = shorten_texts(encode_pictures(row), self._longest)
+        self._cut += bool(cut)
+        made.entries.append(make_entry(row, number, env, name, task, line, cut, find_replay(file, row, self._link)))
+        waiting.append(json.dumps(record, allow_nan=False))
+        if len(waiting) >= CHUNK_EPISODES or sum(map(len, waiting)) >= CHUNK_CHARACTERS:
+            _close_chunk(made, waiting)
 
 
 def _close_chunk(made: EpisodeCollection, waiting: list[str]) -> None:
@@ -201,7 +232,8 @@ def make_entry(
     row: Row, file: int, env: int, name: str, task: int, line: int, cut: int, replay: str | None
 ) -> list[Any]:
     """Make the entry of an episode in the page's list: file, environment, name, outcome flags, difficulty, reward,
-    number of turns, progress, step, task, sample, snippet, replay, number of cut characters, line, label."""
+    number of turns, progress, step, task, sample, snippet, replay, number of cut characters, line, label, quantities.
+    """
     valid, success = row.get("reward_valid") is not False, row.get("is_success")
     errored = bool(row.get("agent_failed")) or (valid and row.get("error") is not None)
     refused = row.get("refused") or any(turn.get("action_error") is not None for turn in row["turns"])
@@ -216,11 +248,35 @@ def make_entry(
     numbers = [row.get(key) for key in ("difficulty", "return", "progress", "step")]
     difficulty, reward, progress, step = (value if is_finite_number(value) else None for value in numbers)
     first = row["turns"][0].get("observation") if row["turns"] else ""
+    if isinstance(first, dict):
+        first = next((first[name] for name in ("text", "mission") if isinstance(first.get(name), str)), first)
     text = first if isinstance(first, str) else json.dumps(row.get("params") or {})
     snippet = " ".join(text[: 4 * SNIPPET].split())[:SNIPPET]
     label = ", ".join(f"{word} {row[key]}" for word, key in (("row", "row"), ("task", "task_id")) if row.get(key))
     results = [flags, difficulty, reward, len(row["turns"]), progress, step]
-    return [file, env, name, *results, task, row.get("sample") or 0, snippet, replay, cut, line, label]
+    quantities = measure_quantities(row)
+    return [file, env, name, *results, task, row.get("sample") or 0, snippet, replay, cut, line, label, quantities]
+
+
+def measure_quantities(row: Row) -> dict[str, float]:
+    """Return the numbers of an episode by which the page filters: tokens, cost, seconds, and each reward term as its
+    sum over the turns. Unknown ones are left out."""
+    usage = row.get("usage") or {}
+    names = {"prompt_tokens": "tokens read", "completion_tokens": "tokens written", "cost": COST, "seconds": "seconds"}
+    found: dict[str, float] = {}
+    for key, name in names.items():
+        of_turns = [
+            part.get(key) for turn in row["turns"] for part in (turn, turn.get("agent")) if isinstance(part, dict)
+        ]
+        known = [value for value in of_turns if is_finite_number(value)]
+        whole = usage.get(key, row.get(key)) if isinstance(usage, dict) else row.get(key)
+        if is_finite_number(whole) or known:
+            found[name] = whole if is_finite_number(whole) else sum(known)
+    for turn in row["turns"]:
+        for term, value in (turn.get("reward_terms") or {}).items():
+            if is_finite_number(value):
+                found[f"reward term {term}"] = found.get(f"reward term {term}", 0.0) + value
+    return found
 
 
 def find_replay(file: EpisodeFile, row: Mapping[str, Any], link: Callable[[Path], str]) -> str | None:
@@ -261,9 +317,16 @@ def shorten_texts(value: Any, longest: int) -> tuple[Any, int]:
     return value, 0
 
 
-def iterate_page_data(made: EpisodeCollection) -> Iterator[str]:
-    """Yield the HTML elements of the page that contain the data."""
-    head = {"files": made.files, "envs": made.envs, "notes": made.notes, "chunks": made.sizes}
+def format_news(made: EpisodeCollection, chunks: int) -> str:
+    """Return what follows the first ``chunks`` chunks, as JSON, for a page that is already open."""
+    news = {"files": made.files, "envs": made.envs, "notes": made.notes, "sizes": made.sizes[chunks:]}
+    return json.dumps(news | {"chunks": made.chunks[chunks:], "entries": made.entries[sum(made.sizes[:chunks]) :]})
+
+
+def iterate_page_data(made: EpisodeCollection, follow: int = 0) -> Iterator[str]:
+    """Yield the HTML elements of the page that contain the data; with the number of a
+    reader as ``follow``, the page asks for its news."""
+    head = {"files": made.files, "envs": made.envs, "notes": made.notes, "chunks": made.sizes, "follow": follow}
     # Names are not packed here; the escape prevents them from closing the element.
     yield f'<script type="application/json" id="head">{json.dumps(head).replace("<", chr(92) + "u003c")}</script>\n'
     yield f'<script type="text/plain" id="entries">{pack(json.dumps(made.entries))}</script>\n'

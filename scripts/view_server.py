@@ -37,6 +37,7 @@ class PageServer:
         self._lock = Lock()
         self._make: Callable[[], str]
         self._sources: Callable[[], Sequence[Path]]
+        self._news: Callable[[str], str] | None = None
         self._state: object = None
         self._page = b""
 
@@ -46,14 +47,17 @@ class PageServer:
         self._linked[place] = path
         return "linked/" + quote(place.lstrip("/"))
 
-    def serve(self, make: Callable[[], str], sources: Callable[[], Sequence[Path]]) -> None:
+    def serve(
+        self, make: Callable[[], str], sources: Callable[[], Sequence[Path]], news: Callable[[str], str] | None = None
+    ) -> None:
         """Serve until Ctrl-C.
 
         Args:
             make: makes the page; called at once, and when the page is loaded after its sources have changed.
             sources: returns the files from which the page is made.
+            news: returns JSON for ``/news?QUERY``, which an open page asks for, by the query.
         """
-        self._make, self._sources = make, sources
+        self._make, self._sources, self._news = make, sources, news
         self._refresh()
         print(f"http://{self.address}/    Ctrl-C ends it", flush=True)
         try:
@@ -69,7 +73,8 @@ class PageServer:
 
     def _refresh(self) -> bytes:
         with self._lock:
-            state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._sources()]
+            found = [path for path in self._sources() if path.exists()]
+            state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in found]
             if state != self._state:
                 self._page, self._state = self._make().encode(), state
             return self._page
@@ -78,9 +83,14 @@ class PageServer:
         """Return status and content for a request."""
         if host not in (self.address, self.address.replace("127.0.0.1", "localhost")):
             return 403, b"ask for this server by its address"
-        if path == "/":
+        path, _, query = path.partition("?")
+        news = self._news if path == "/news" else None
+        if path == "/" or news is not None:
             try:
-                return 200, self._refresh()
+                if news is None:
+                    return 200, self._refresh()
+                with self._lock:
+                    return 200, news(query).encode()
             except (InputError, OSError) as error:
                 return 500, str(error).encode("utf-8", "backslashreplace")
         file = self._linked.get("/" + unquote(path.removeprefix("/linked/")))
@@ -93,7 +103,7 @@ class PageServer:
 
         class _PageHandler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                status, content = answer(self.headers.get("Host"), self.path.partition("?")[0])
+                status, content = answer(self.headers.get("Host"), self.path)
                 self.send_response(status)
                 self.send_header("Content-Type", f"text/{'html' if status == 200 else 'plain'}; charset=utf-8")
                 self.send_header("Content-Length", str(len(content)))

@@ -91,6 +91,8 @@ class Teacher(CommonOptions, ABC):
     """The kind of task space: "box", "arms", "prompts" or "levels"; "any" for a teacher that takes all of them."""
     paper: str = ""
     """Source of the method, an arXiv number or a citation."""
+    when: ClassVar[str] = ""
+    """When to use the teacher, in one or two sentences for people who choose one."""
     state_name: str = ""
     """Name of the class in saved states; empty for the class's own name."""
     climbs_formats: bool = False

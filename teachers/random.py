@@ -22,6 +22,7 @@ class RandomTeacher(Teacher):
     """Uniform over the unit cube of a ParamSpace or Box, or over the arms of a Discrete."""
 
     kind = "any"
+    when = "Always, as the thing to beat, and where tasks of all difficulties can be learned at once."
     space: Any = option(
         kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks`, or arms from `discretise`."
     )

@@ -66,11 +66,12 @@ class Preset:
         teacher: the class.
         summary: one sentence for tables.
         paper: an arXiv number or a citation.
+        when: when to use it; see `Teacher.when`.
         options: defaults that override the class's own; options given in a call override both.
     """
 
-    def __init__(self, name: str, teacher: type[Teacher], summary: str, paper: str, **options: Any):
-        self.teacher, self.paper, self.options = teacher, paper, options
+    def __init__(self, name: str, teacher: type[Teacher], summary: str, paper: str, when: str = "", **options: Any):
+        self.teacher, self.paper, self.when, self.options = teacher, paper, when, options
         self.kind, self.asks, self.uses = teacher.kind, teacher.asks, teacher.uses
         self.__name__, self.__module__, self.__doc__ = name, teacher.__module__, summary
         self.__signature__ = _signature(teacher, options)

@@ -51,6 +51,10 @@ class CyclicalSubsets(ArmTeacher):
     """
 
     paper = "2202.05531"
+    when = (
+        "Easy and hard arms are known beforehand, and a long run is to meet all of them again and again in subsets "
+        "that grow and shrink."
+    )
     state_name = "Cyclical"
     kept = (Kept("size", float), "_rising", Kept("_queue", deque[int]))
     floor: float = option(default=0.0, init=False)

@@ -32,6 +32,10 @@ class DUMP(ArmTeacher):
     """
 
     paper = "2504.09710"
+    when = (
+        "The data are a few named sets, and none of them may be forgotten: sets with large advantages are preferred, "
+        "rarely seen ones get a bonus."
+    )
     kept = (Kept("visits", key="counts"), Kept("_groups", key="waiting"))
     window: int = option(default=300, low=1, says="number of latest values of |advantage| stored for each arm.")
     tau: float = option(default=0.1, above=0, says="temperature, as in the released code.")

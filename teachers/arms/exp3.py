@@ -68,6 +68,10 @@ class Exp3S(ImportanceWeightedArms):
     """
 
     paper = "1704.03003"
+    when = (
+        "Few arms, rewards that drift, and no assumption on how: an arm that becomes useful late is found again. It "
+        "needs many outcomes."
+    )
     kept = ("w", "t", "_rescaling")
     payoff: PayoffKind = "change"
     floor: float = 0.05  # the paper's epsilon
@@ -131,5 +135,7 @@ Preset(
     Exp3S,
     "Exponential weights without sharing, for arms whose use does not change.",
     "Auer, Cesa-Bianchi, Freund, Schapire, SIAM J. Comput. 32(1), 2002",
+    when="Few arms, whose usefulness does not change in the run. Where it does, as it usually does in learning, "
+    "take `exp3.s`.",
     sharing=0.0,
 )

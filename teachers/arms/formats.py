@@ -136,6 +136,10 @@ class FormatLadder(FormatTeacher):
     """
 
     paper = "2604.04767"
+    when = (
+        "Questions that exist in several answer formats: each question climbs from a choice to an open answer as soon "
+        "as it is mastered."
+    )
     kept = ("position", Kept("_groups", key="waiting"))
     threshold: float | None = option(
         default=None,
@@ -236,6 +240,10 @@ class FormatStages(FormatTeacher):
     """
 
     paper = "2503.07065"
+    when = (
+        "Questions in several answer formats, where one fixed plan for all of them is enough, or is what you compare "
+        "with."
+    )
     kept = ("position",)
     tasks: int = option(
         default=1000, low=1, says="number of proposals in a stage. The paper has 1,000 to 4,000 questions in each."

@@ -59,6 +59,9 @@ class BidirectionalLP(ArmTeacher):
     """
 
     paper = "2106.14876"
+    when = (
+        "Many arms, most of them impossible at first, on which the student also forgets: both gains and losses count."
+    )
     kept = ("fast", "slow", "tried")
     alpha: float = option(default=0.1, above=0, high=1, says="step size of both averages.")
     theta: float = option(default=0.1, above=0, high=1, says="success rate that the reweighting maps to 1/2, below 1.")

@@ -110,6 +110,7 @@ class NeuralBandit(PayoffArms, Thompson):
     """
 
     paper = "2310.02905"
+    when = "Arms that resemble each other and have features, so many that each can be tried only a few times."
     kept = ("_start", "_u", "_left", "t")
     rule: Literal["ucb", "ts"] = option(
         default="ucb", says='"ucb" takes the largest m + sigma, "ts" the largest draw from N(m, sigma^2).'

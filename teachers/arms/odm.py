@@ -28,6 +28,10 @@ class ODM(ImportanceWeightedArms):
     """
 
     paper = "2312.02406"
+    when = (
+        "A mixture of data sets whose shares are to adapt smoothly: the bandit averages over time, and with "
+        "`per_cost` it counts progress per token."
+    )
     kept = ("estimates", "t")
     alpha: float = option(
         default=0.9, low=0, high=1, says="share of R that is kept in a step, as in the released code."

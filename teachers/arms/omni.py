@@ -37,6 +37,10 @@ class OMNI(BidirectionalLP):
     """
 
     paper = "2306.01711"
+    when = (
+        "Hundreds of arms of which many are variants of one another: progress counts only where a model, or a rule, "
+        "finds the task interesting."
+    )
     kept = ("_mastered", "boring", "_covers")
     quantile: float | None = None
     interesting: Interesting | None = option(

@@ -38,6 +38,10 @@ class SEC(ArmTeacher):
     """
 
     paper = "2505.14970"
+    when = (
+        "A few environments or categories and groups of samples, as in GRPO: it prefers the category with the largest "
+        "advantages. A good first choice for arms."
+    )
     kept = ("q", Kept("_groups", key="waiting"), Kept("_last_mean", dict[int, float]))
     alpha: float = option(
         default=0.5,

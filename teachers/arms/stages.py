@@ -95,6 +95,10 @@ class SequentialStages(StagedTeacher):
     """
 
     paper = "Bengio, Louradour, Collobert, Weston, ICML 2009"
+    when = (
+        "Stages that build on each other, each to be mastered before the next. Nothing is repeated, so that earlier "
+        "stages can be forgotten."
+    )
     state_name = "Sequential"
     kept = ("_stage", Kept("_recent", deque[float]))
     stages: int = 10
@@ -146,13 +150,20 @@ class SequentialStages(StagedTeacher):
 
 SYLLABUSES = "Collier, Beel, AICS 2018, arXiv 1809.10789"
 Preset(
-    "look-back", SequentialStages, "One stage after another, with a tenth of what was before.", SYLLABUSES, review=0.1
+    "look-back",
+    SequentialStages,
+    "One stage after another, with a tenth of what was before.",
+    SYLLABUSES,
+    when="A ladder of stages with a known order on which earlier stages are forgotten: a tenth of the tasks repeats "
+    "them.",
+    review=0.1,
 )
 Preset(
     "look-back-and-forward",
     SequentialStages,
     "One stage after another, with a fifth of everything: the best hand-made syllabus of six.",
     SYLLABUSES,
+    when="The strongest syllabus by hand to compare with: stages in order, and a fifth of the tasks from everywhere.",
     floor=0.2,
 )
 
@@ -173,6 +184,7 @@ class Cumulative(StagedTeacher):
     """
 
     paper = "SkyRL, curriculum example (NovaSky, 2026)"
+    when = "A plan by hand that never drops what was practised: stages are added, and all of them stay equally likely."
     plan: int | Sequence[int] = option(
         default=1000,
         check=_check_plan,
@@ -213,6 +225,10 @@ class Annealed(StagedTeacher):
     """
 
     paper = "2506.06632"
+    when = (
+        "The order of difficulty is known, and so is the length of the run: the mixture moves from easy to hard "
+        "without feedback."
+    )
     horizon: int = option(
         default=10_000, low=1, says="number of proposals after which the mixture stays at its final form."
     )

@@ -71,6 +71,10 @@ class BetaThompson(Thompson):
     """
 
     paper = "2510.26374"
+    when = (
+        "Arms whose success rate should be near a target, such as one half. It learns from a handful of outcomes per "
+        "arm."
+    )
     target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     decay: float = option(
         default=0.9,
@@ -113,6 +117,9 @@ class GaussianThompson(PayoffArms, Thompson):
     """
 
     paper = "2305.10718"
+    when = (
+        "Few arms, where progress rather than the success rate should decide, and arms left alone must be tried again."
+    )
     kept = ("counts", "sums")
     payoff: PayoffKind = "change"
     gamma: float = option(

@@ -87,6 +87,8 @@ class Online(TSCL):
     of the arm, initially 0, the lowest return (algorithm 1).
     """
 
+    when = "The simplest rule on progress of few arms, to compare with. With noisy scores take `tscl-window`."
+
     kept = ("last",)
 
     alpha: float = option(default=0.1, above=0, high=1, says="step size.")
@@ -110,6 +112,8 @@ class Naive(TSCL):
     outcomes arrive, q(a) <- q(a) + alpha (slope - q(a)) with the slope per task (algorithm 2). During a run,
     ``distribution()`` is 1 for its arm.
     """
+
+    when = "An arm can be practised several times in a row and scores are noisy: the slope is taken within such a run."
 
     kept = (Kept(("_arm", "_left"), key="run"), Kept("_scores", dict[int, list[float]]))
 
@@ -160,6 +164,8 @@ class Window(TSCL):
     Time counts the outcomes of all arms. The value of an arm with fewer than two scores is 1, the largest possible
     slope, so that each arm is tried twice before any is preferred (algorithm 3).
     """
+
+    when = "Few arms with noisy scores: the slope over the latest scores is smoother than single changes."
 
     kept = ("t",)
 

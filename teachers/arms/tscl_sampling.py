@@ -25,6 +25,7 @@ class Sampling(ArmTeacher):
     """
 
     paper = "1707.00183"
+    when = "Few arms and no wish to set an exploration rate: noise in the recent changes makes it explore."
     kept = ("last", "counts")
     window: int = option(default=10, low=1, says="number of latest changes stored for each arm.")
     absolute: bool = option(

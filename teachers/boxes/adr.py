@@ -35,6 +35,10 @@ class ADR(Teacher):
 
     kind = "box"
     paper = "1910.07113"
+    when = (
+        "A simulator whose parameters start at one known point and are to be varied ever more widely, each axis at "
+        "its own pace."
+    )
     kept = ("walls", "_tested", "_moves")
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box or Discrete.")
     start: Sequence[float] | None = option(

@@ -111,6 +111,10 @@ class ALPGMM(MixtureTeacher):
     """
 
     paper = "1910.07224"
+    when = (
+        "A large continuous space of which much is too easy or impossible, with only returns as feedback. It needs a "
+        "few hundred outcomes before it acts."
+    )
     columns = 1
     history: float | None = option(
         default=None,
@@ -155,6 +159,7 @@ Preset(
     ALPGMM,
     "ALP-GMM that looks for progress among the last 250 tasks only.",
     "1910.07224",
+    when="As `alp-gmm`, in long runs: old returns no longer look like progress, and memory and time stay constant.",
     history=250,
 )
 Preset(
@@ -162,6 +167,7 @@ Preset(
     ALPGMM,
     "ALP-GMM with the defaults of the TeachMyAgent benchmark.",
     "2103.09815",
+    when="Runs that are to be compared with figures of the TeachMyAgent benchmark.",
     fit_rate=150,
     random_share=0.05,
     components=tuple(range(2, 10)),

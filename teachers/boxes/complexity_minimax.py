@@ -30,6 +30,7 @@ class ComplexityMinimax(LadderTeacher):
     """
 
     paper = "2010.15382"
+    when = "The worst level is what counts in the end, not the mean, and levels are ordered by difficulty."
     kept = ("losses", "_seen")
     start: int = option(default=0, init=False)
     reference: Sequence[float] | None = option(

@@ -25,6 +25,10 @@ class CovarGMM(MixtureTeacher):
     """
 
     paper = "10.3389/fpsyg.2013.01006"
+    when = (
+        "A continuous space with returns of many values. With returns of 0 and 1 its covariance is mostly noise: take "
+        "`alp-gmm`."
+    )
     columns = 2
     absolute: bool = option(
         default=False, says="count falling returns (forgetting) like rising ones; by default they count as 0."

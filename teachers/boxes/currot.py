@@ -37,6 +37,10 @@ class CurrOT(BoxTeacher):
     """
 
     paper = "2309.14091"
+    when = (
+        "One target distribution of tasks is what the student must master, and the way there is not straight: tasks "
+        "move towards it as far as returns allow."
+    )
     kept = (
         Kept("cloud", key="particles"),
         "_failures",

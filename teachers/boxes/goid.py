@@ -30,6 +30,10 @@ class GOID(BoxTeacher):
     """
 
     paper = "1705.06366"
+    when = (
+        "A continuous space in which tasks that sometimes succeed can be found near others. No model is trained, and "
+        "goals are replayed."
+    )
     kept = ("_tried", "_goals")
     low: float = option(default=0.25, low=0, high=1, says="lower end of the band, included (0.1 in the paper).")
     high: float = option(default=0.75, low=0, high=1, says="upper end of the band, included (0.9 in the paper).")

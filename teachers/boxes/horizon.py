@@ -28,6 +28,9 @@ class Horizon(LadderTeacher):
     """
 
     paper = "2510.07312"
+    when = (
+        "One axis is the length of a chain of tasks, and longer chains teach nothing before shorter ones are learned."
+    )
     kept = (Kept("_rates", list[float]),)
     promote: Literal["steps", "accuracy"] = option(
         default="steps",

@@ -21,6 +21,7 @@ class OracleWindow(BoxTeacher):
     """Draws uniformly in a window, which starts at the easiest corner; each good batch of tasks moves the window."""
 
     paper = "1910.07224"
+    when = "You know which way is harder on every axis: the curriculum by hand that learning teachers should beat."
     kept = ("low", "_total", "_seen")
     width: float | Sequence[float] = option(
         default=1 / 6,

@@ -29,6 +29,10 @@ class Coach(LadderTeacher):
     """
 
     paper = "2505.24760"
+    when = (
+        "Environments with one scale of difficulty, and a simple rule that also falls back. Levels need many episodes "
+        "each."
+    )
     kept = (Kept("_scores", deque[tuple[float, int]]), "_total")
     mode: Literal["upper_bound", "inclusive", "last_k"] = option(
         default="upper_bound",

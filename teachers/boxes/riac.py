@@ -38,6 +38,10 @@ class RIAC(BoxTeacher):
     """
 
     paper = "1301.4862"
+    when = (
+        "A continuous space with few axes in which progress differs from region to region. It adapts its regions, and "
+        "also returns to the worst tasks."
+    )
     region_size: int = option(default=200, low=4, says="tasks that a leaf holds before it is split.")
     attempts: int = option(default=50, low=1, says="number of random cuts tried per split.")
     score: Literal["intended", "released"] = option(
@@ -154,6 +158,7 @@ Preset(
     RIAC,
     "RIAC with the defaults of the TeachMyAgent benchmark.",
     "2103.09815",
+    when="Runs that are to be compared with figures of the TeachMyAgent benchmark.",
     region_size=150,
     attempts=75,
     min_side=0.1,

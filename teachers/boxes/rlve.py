@@ -29,6 +29,10 @@ class RLVE(LadderTeacher):
     """
 
     paper = "2511.07317"
+    when = (
+        "Many environments with one integer difficulty each, mastered level by level, and a student that does not "
+        "forget."
+    )
     window: int = option(default=4, low=1, says="levels in the window (4 in the paper).")
     threshold: float = option(
         default=0.9, low=0, high=1, says="accuracy at the present level that raises it (0.9 in the paper)."
@@ -115,5 +119,6 @@ Preset(
     RLVE,
     "RLVE's window, which also falls by one when the success rate over its easier levels collapses.",
     "2511.07317",
+    when="As `rlve`, for a student whose success on easier levels can collapse.",
     lower_below=0.5,
 )

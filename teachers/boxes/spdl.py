@@ -44,6 +44,10 @@ class SPDL(BoxTeacher):
     """
 
     paper = "2004.11812"
+    when = (
+        "A target distribution of tasks and a student with smooth returns: a Gaussian widens and moves there as "
+        "returns rise."
+    )
     kept = ("_outcomes", Kept("_waiting", list[float]), "_updates")
     mode: Literal["alpha", "delta"] = option(
         default="alpha", says='pace by a weight, "alpha", or by a threshold, "delta".'
@@ -187,5 +191,6 @@ Preset(
     SPDL,
     "SPDL that goes as far towards its target as the expected value stays above a threshold.",
     "2309.14091",
+    when="As `spdl`, where a least performance can be stated that must hold on the way to the target.",
     mode="delta",
 )

@@ -229,6 +229,10 @@ class Palaestra(Teacher):
     """
 
     kind = "any"
+    when = (
+        "Any space, when you do not know its structure, returns are noisy, and tasks may have to be learned one after "
+        "the other. It needs nothing but returns."
+    )
 
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, `FiniteTasks` or `discretise`.")
     floor: float = option(default=0.1, low=0, high=1, says="share of proposals that are uniform over the space.")

@@ -39,6 +39,10 @@ class GoExplore(Teacher):
 
     kind = "levels"
     paper = "1901.10995"
+    when = (
+        "Levels that can be edited and a space too large for uniform search, where variety of levels counts more than "
+        "their difficulty."
+    )
     space: Any = option(kw_only=False, saved=False, says="ParamSpace, Box, Discrete, a list of tasks, or `Levels`.")
     bins: int = option(
         default=10,

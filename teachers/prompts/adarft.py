@@ -29,6 +29,7 @@ class AdaRFT(PromptTeacher):
     """
 
     paper = "2504.05520"
+    when = "Prompts with known difficulties, and one target for the success rate: cheap, without any screening."
     kept = (Kept("target", float), Kept(("_successes", "_episodes"), key="waiting"), "_turns")
     eta: float = option(default=50.0, above=0, says="largest step of T.")
     alpha: float = option(default=2.0, above=0, says="sensitivity to the success rate.")

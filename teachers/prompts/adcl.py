@@ -63,6 +63,7 @@ class ADCL(ScreeningTeacher):
     """
 
     paper = "2505.08364"
+    when = "Prompts whose given order of difficulty is only roughly right: each chunk is sorted anew before it starts."
     kept = (
         "difficulty",
         Kept(("_chunk", "_passes"), key="at"),

@@ -48,6 +48,10 @@ class BalancedFilter(PromptTeacher):
     """
 
     paper = "2504.03380"
+    when = (
+        "A fixed data set of which many prompts are always or never solved: batches stay full, and no prompt is lost "
+        "for good."
+    )
     asks = frozenset({"band"})
     kept = ("rates", "_outside", "_turns", "_tallies", Kept(("_groups", "_kept"), key="groups"))
     low: float = option(
@@ -132,6 +136,8 @@ Preset(
     BalancedFilter,
     "Dynamic sampling: every prompt in turn, groups without variance are replaced by the next.",
     "2503.14476",
+    when="Every group is to have a signal, at any price in rollouts: groups without variance are replaced as they "
+    "come.",
     low=0.0,
     high=1.0,
     pause=0.0,

@@ -41,6 +41,7 @@ class CLPO(PromptTeacher):
     """
 
     paper = "2509.25004"
+    when = "Prompts can be rewritten by the model: hard ones are simplified, medium ones rephrased."
     asks = frozenset({"rewrite", "kl_scale"})
     kept = (
         "latest",

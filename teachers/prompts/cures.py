@@ -34,6 +34,7 @@ class CurES(PromptTeacher):
     """
 
     paper = "2510.01037"
+    when = "Prompts and groups of samples, where also the number of rollouts should follow the variance of the reward."
     kept = ("rates", "current", "_seen")
     tau: float = option(
         default=0.1,

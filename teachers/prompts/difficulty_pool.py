@@ -48,6 +48,7 @@ class DifficultyPool(PromptTeacher):
     """
 
     paper = "prime-rl, orchestrator/curriculum/samplers/pool.py"
+    when = "You want to say by hand how often easy, medium and hard prompts are practised, in the manner of prime-rl."
     kept = ("rates", "_member", "_groups")
     pools: Mapping[str, tuple[float, float]] | Sequence[Sequence[Any]] | None = option(
         default=None,

@@ -79,6 +79,10 @@ class DOTS(ScreeningTeacher):
     """
 
     paper = "2506.05316"
+    when = (
+        "Thousands of prompts with features, of which only some hundred can be tried: rates of the rest are predicted "
+        "from them."
+    )
     kept = ("predicted", Kept("_ask", list[int]), Kept(("_trained", "_fitted"), key="counts"), "_error")
     target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     tau: float = option(

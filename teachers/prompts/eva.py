@@ -32,6 +32,7 @@ class Eva(TaskMaker):
     """
 
     paper = "2411.00062"
+    when = "New prompts can be written from old ones: those with the widest gap of returns are evolved."
     baseline: Literal["min", "mean"] = option(
         default="min",
         says='return that is subtracted from the best one: "min", the worst (the paper\'s choice), or "mean", the '

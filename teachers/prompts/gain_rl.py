@@ -40,6 +40,10 @@ class GainRL(PromptTeacher):
     """
 
     paper = "2506.02281"
+    when = (
+        "A fixed data set for which one forward pass over hidden states can be made beforehand: no rollouts are spent "
+        "on difficulty."
+    )
     uses = frozenset({"angle_concentration"})
     kept = ("order", "mu", "_sums", "_groups")
     signal: Sequence[float] | None = option(

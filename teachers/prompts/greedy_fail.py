@@ -32,6 +32,7 @@ class GreedyFail(StreamTeacher):
     """
 
     paper = "2510.02230"
+    when = "Coverage counts (pass@k): prompts that the model already solves greedily are left alone."
     asks = frozenset({"greedy"})
     screen: int = option(default=1, init=False)
     solved: float = option(

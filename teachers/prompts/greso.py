@@ -33,6 +33,10 @@ class GRESO(PromptTeacher):
     """
 
     paper = "2506.02177"
+    when = (
+        "Several passes over a large data set: prompts that gave no signal before are skipped before any rollout is "
+        "spent."
+    )
     kept = ("p", "flat", "_easy", "_due", "_groups", "_flat_groups", "_all_groups", "_shares")
     p_easy: float = option(default=0.5, low=0, high=1, saved=False, says="initial p of too easy prompts.")
     p_hard: float = option(default=0.5, low=0, high=1, saved=False, says="initial p of too hard prompts.")

@@ -31,6 +31,7 @@ class Hardest(ScreeningTeacher):
     """
 
     paper = "2508.14094"
+    when = "A budget for a tenth of the data, and rollouts to screen all of it once."
     kept = ("rates", "_pilot", "_turns", "_tallies", "_groups")
     part: Literal["hardest", "medium", "easiest"] = option(
         default="hardest",

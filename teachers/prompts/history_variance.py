@@ -29,6 +29,7 @@ class HistoryVariance(PromptTeacher):
     """
 
     paper = "2504.20571"
+    when = "A handful of prompts, or one, is to be trained on again and again, and a pilot can be run to choose them."
     kept = ("_pilot", "_mean", "_squares", "_next")
     top: int = option(
         default=16,

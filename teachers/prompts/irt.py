@@ -35,6 +35,7 @@ class PUDF(PromptTeacher):
     """
 
     paper = "2408.05326"
+    when = "Answers of several weaker models to the same prompts are at hand, from which difficulties can be fitted."
     kept = (Kept("_answers", deque[tuple[int, float, int]]), "ability")
     crowd: Any | None = option(
         default=None,

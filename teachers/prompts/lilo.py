@@ -38,6 +38,7 @@ class LILO(StreamTeacher):
     """
 
     paper = "2502.12272"
+    when = "Rollouts are cheaper than updates: many prompts are screened for each that is trained on."
     kept = (Kept("_learnability", list[float]),)
     batch: int = option(
         default=64,

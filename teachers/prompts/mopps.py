@@ -63,6 +63,10 @@ class MoPPS(PromptTeacher):
     """Thompson sampling over posteriors of the success rate: the prompts whose draws lie nearest to a target."""
 
     paper = "2507.04632"
+    when = (
+        "A fixed data set of prompts with right or wrong answers. It needs no screening; a good first choice for "
+        "prompts."
+    )
     target: float = option(default=0.5, low=0, high=1, says="success rate to aim at.")
     decay: float = option(
         default=0.5,

@@ -37,6 +37,7 @@ class Pairing(PromptTeacher):
     """
 
     paper = "2602.03452"
+    when = "Rare successes and rare failures should weigh most, on few prompts, and the learner can scale advantages."
     asks = frozenset({"pair", "role", "partner", "success_weight", "failure_weight"})
     kept = ("latest", "_turns", Kept("_halves", deque[tuple[int, int, str, int]]), "_pairs")
     group: int = option(

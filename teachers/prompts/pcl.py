@@ -76,6 +76,10 @@ class PCL(PromptTeacher):
     """
 
     paper = "2510.01135"
+    when = (
+        "A data set too large to visit each prompt often: a value model predicts which prompts are of medium "
+        "difficulty."
+    )
     kept = ("_error", "_effective")
     tau: float = option(default=0.5, low=0, high=1, says="pass rate to aim at.")
     factor: int = option(

@@ -40,6 +40,7 @@ class PuzzleCraft(PromptTeacher):
     """
 
     paper = "2512.14944"
+    when = "Puzzles with graded rewards and many possible answers: medium difficulty and varied answers are preferred."
     uses = frozenset({"answer_dispersion"})
     asks = frozenset({"weight"})
     kept = ("weights", "_groups", "_dispersions")
@@ -145,5 +146,6 @@ Preset(
     PuzzleCraft,
     "Uniform prompts, each with the weight of its group in the loss (PC-GRPO).",
     "2512.14944",
+    when="As `puzzlecraft`, where prompts must stay uniform and the learner can weigh groups.",
     mode="weight",
 )

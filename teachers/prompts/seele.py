@@ -39,6 +39,7 @@ class SEELE(PromptTeacher):
     """
 
     paper = "2509.06923"
+    when = "Hard prompts with worked solutions: a hint as long as needed brings each to the target accuracy."
     asks = frozenset({"hint"})
     target: float = option(
         default=0.5,

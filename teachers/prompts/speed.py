@@ -20,6 +20,10 @@ class SPEED(StreamTeacher):
     """
 
     paper = "2506.09016"
+    when = (
+        "Rollouts are the bottleneck and many prompts teach nothing: a few rollouts decide whether the rest of the "
+        "group is played."
+    )
     kept = (Kept(("_passed", "_screened"), key="passed"),)
     screen: int = 4  # screen and n are our choice: 24 rollouts in all
     n: int = 20

@@ -22,6 +22,7 @@ class TokenBudget(PromptTeacher):
     """Uniform prompts with a token budget that decays over the batches observed."""
 
     paper = "2508.08940"
+    when = "Answers are right and too long: the limit shrinks while the tasks stay the same."
     asks = frozenset({"max_tokens"})
     kept = ("step",)
     start: int = option(default=256, low=1, says="B_0, the initial budget in tokens; the paper has 256.")

@@ -33,6 +33,10 @@ class WebRL(TaskMaker):
     """
 
     paper = "2411.02337"
+    when = (
+        "Tasks can be made from tasks, as with agents on web sites: variants of failed tasks, neither too hard nor "
+        "too easy."
+    )
     critic: TaskCritic | None = option(
         default=None,
         saved=False,

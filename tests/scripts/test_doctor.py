@@ -98,6 +98,20 @@ def test_a_check_that_crashes_is_told():
     assert finding.found.startswith("the check ended with 1: KeyError")
 
 
+def test_memory_is_told_where_the_system_counts_it_and_else_not(monkeypatch):
+    measure = os.sysconf
+
+    def without_free_pages(name):  # as on macOS
+        if name == "SC_AVPHYS_PAGES":
+            raise ValueError("unrecognized configuration name")
+        return measure(name)
+
+    monkeypatch.setattr(os, "sysconf", without_free_pages)
+    assert "GiB free" in run_check("memory")["found"]
+    monkeypatch.delattr(os, "sysconf")  # as on Windows
+    assert run_check("memory") == {"state": "ok", "found": "not measured on this system", "add": ""}
+
+
 def test_each_extra_says_what_it_is_for():
     checks = find_checks()
     assert {"grid", "train", "vllm", "ray"} <= set(find_extras())

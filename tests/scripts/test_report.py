@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import report
-from palaestra.scripts.report import pick_evenly, sample_episodes, write_report
+from palaestra.scripts.report import pick_evenly, repeated_tasks, sample_episodes, write_report
 from palaestra.scripts.report_plots import PANELS, _smooth, curves, sampled_heats, training_heat
 
 STEPS = 60
@@ -149,6 +149,29 @@ class Tags(HTMLParser):
         self.text.append(data)
 
 
+def test_attempts_at_the_same_task_are_put_in_order():
+    rows = [
+        {
+            "step": step,
+            "task_id": task,
+            "is_success": action == "7",
+            "turns": [{"observation": "3 + 4", "action": action}],
+        }
+        for step, task, action in (
+            (9, "a", "7"),
+            (2, "a", "34"),
+            (5, "a", "8"),
+            (3, "b", "1"),
+            (4, "c", "2"),
+            (6, "c", "7"),
+        )
+    ]
+    longest, second = repeated_tasks(rows)
+    shown = [(one["step"], one["action"], one["outcome"]) for one in longest["attempts"]]
+    assert shown == [(2, "34", "failure"), (5, "8", "failure"), (9, "7", "success")]
+    assert [one["step"] for one in second["attempts"]] == [4, 6]
+
+
 class TestThePage:
     def test_it_names_the_run_and_its_configuration(self, page):
         for word in ("first", "palaestra/Arithmetic-v0", "alp-gmm", "grpo", "&#34;lr&#34;: 0.001"):
@@ -157,6 +180,18 @@ class TestThePage:
     def test_it_holds_every_plot(self, page):
         # Held-out success, success in training and pass@k; difficulty and three axes; a panel for each measurement.
         assert page.count("<svg") == 3 + 4 + len(PANELS)
+
+    def test_its_contents_lead_to_sections(self, page):
+        tags = Tags(page).found
+        targets = [attrs["href"][1:] for tag, attrs in tags if tag == "a" and attrs.get("href", "").startswith("#")]
+        assert {"held-out", "training", "learning", "episodes"} <= set(targets)
+        assert set(targets) <= {attrs.get("id") for _, attrs in tags}
+
+    def test_held_out_and_training_success_are_told_apart(self, page):
+        headings = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+        assert {"Held-out success, by difficulty", "Training success, by difficulty"} <= set(headings)
+        tiles = re.findall(r'<div class="what">([^<]*success[^<]*)</div>', page)
+        assert tiles == ["held-out success, last evaluation", "held-out success, first evaluation", "training success"]
 
     def test_it_names_the_page_of_all_episodes(self, run, page):
         assert f"<code>palaestra view {run}</code>" in page

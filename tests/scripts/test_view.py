@@ -18,7 +18,16 @@ import pytest
 from palaestra.envs.web.browsers.chromium_engine import engine
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
-from palaestra.scripts.view_episodes import collect_episodes, find_files, make_entry, shorten_texts
+from palaestra.scripts.view import ViewOptions, follow
+from palaestra.scripts.view_episodes import (
+    COST,
+    EpisodeReader,
+    find_files,
+    make_entry,
+    measure_quantities,
+    shorten_texts,
+)
+from palaestra.scripts.view_pictures import encode_pictures
 from palaestra.scripts.view_server import PageServer
 
 HOSTILE = '</script><script>document.title = "taken"</script><img src=x onerror=alert(1)><!-- \ud800 {{ data }} &lt;'
@@ -49,7 +58,11 @@ def make_row(episode: int, turns: list[dict], **more) -> dict:
 
 ROWS = [
     make_row(0, [make_turn("42", reward=1.0)], is_success=True, reference="42", **{"return": 1.0}),
-    make_row(1, [make_turn("7"), make_turn("8", feedback="Try again, please.")]),
+    make_row(
+        1,
+        [make_turn("7"), make_turn("8", feedback="Try again, please.", agent={"text": "So 8.", "finish": "stop"})],
+        usage={"prompt_tokens": 40, "completion_tokens": 9, "cost": 0.002},
+    ),
     make_row(2, [make_turn("none", action_error="no number")], refused=1),
     make_row(3, [make_turn("x")], truncated=True),
     make_row(4, [], error="ValueError: lost", agent_failed=True),
@@ -118,7 +131,7 @@ def test_no_text_of_an_episode_makes_an_element(folder):
     assert HOSTILE in head["envs"]
     assert Tags(page).found.count("script") == 3 + len(head["chunks"])
     assert "img" not in Tags(page).found
-    assert "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" in page
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" in page
 
 
 @pytest.mark.parametrize(
@@ -135,12 +148,14 @@ def test_an_episode_has_each_of_its_outcomes(row, flags):
     [({}, "task t"), ({"row": "mine.csv, line 3"}, "row mine.csv, line 3, task t"), ({"task_id": ""}, "")],
 )
 def test_the_label_of_an_episode_has_its_row(own: dict[str, str], label: str):
-    assert make_entry({"turns": [], "task_id": "t", **own}, 0, 0, "n", 0, 1, 0, None)[-1] == label
+    assert make_entry({"turns": [], "task_id": "t", **own}, 0, 0, "n", 0, 1, 0, None)[-2] == label
 
 
 def test_a_long_text_is_cut_in_the_middle_and_the_page_says_how_much(folder, tmp_path):
     files = find_files([folder / "first.jsonl"])
-    made = collect_episodes(files, str, longest=1000, most=20_000)
+    reader = EpisodeReader(str, longest=1000, most=20_000)
+    reader.read(files)
+    made = reader.made
     assert made.notes == ["1 episodes have texts cut at 1,000 characters"]
     text = unpack(made.chunks[0])[7]["turns"][0]["action"]
     assert text.startswith("word word")
@@ -239,6 +254,88 @@ def test_the_server_answers_for_its_own_address_and_serves_what_was_linked(tmp_p
     assert not thread.is_alive()
 
 
+PIXELS = [[[255, 0, 0] if x < 10 else [0, 0, 255] for x in range(20)] for _ in range(16)]
+
+
+def test_pictures_of_observations_are_drawn(tmp_path):
+    turn = make_turn("go", observation={"image": PIXELS, "text": "A room."})
+    file = write_lines(tmp_path / "e.jsonl", [make_row(0, [turn])])
+    assert main(["view", str(file)]) == 0
+
+    def look() -> list:
+        tab = engine().chromium.new_page(offline=True)
+        tab.goto((tmp_path / "e.episodes.html").as_uri() + "#e/0")
+        tab.locator("article img").wait_for()
+        size = (
+            "(({naturalWidth, naturalHeight}) => [naturalWidth, naturalHeight])(document.querySelector('article img'))"
+        )
+        found = [tab.evaluate(size), tab.locator("article").inner_text()]
+        tab.close()
+        return found
+
+    size, text = engine().call(look)
+    assert size == [20, 16]
+    assert "A room." in text
+    # Codes of cells, as gridworlds have them, are numbers.
+    assert encode_pictures({"image": [[[1, 0, 0]] * 7] * 7}) == {"image": [[[1, 0, 0]] * 7] * 7}
+
+
+def test_an_open_page_shows_episodes_as_they_are_written(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.json").write_text('{"env": "palaestra/Arithmetic-v0"}')
+    row = {"params": {}, "turns": [make_turn("1")], "return": 0.5, "is_success": True, "task_id": "t"}
+    server = PageServer()
+    thread = threading.Thread(target=follow, args=(server, ViewOptions((run,))), daemon=True)
+    thread.start()
+
+    def look() -> list[str]:
+        tab = engine().chromium.new_page()
+        tab.goto(f"http://{server.address}/")
+        summary, found = tab.locator("#summary"), []
+        summary.filter(has_text="0 episodes").wait_for()
+        for step in (1, 2):
+            with (run / "trajectories.jsonl").open("a") as stream:
+                stream.write(json.dumps(row | {"step": step}) + "\n" + '{"step": 9, "tur')
+            summary.filter(has_text=f"{step} episodes").wait_for()
+            found.append(tab.locator("a.row").last.inner_text())
+            # The incomplete line is written anew.
+            text = (run / "trajectories.jsonl").read_text().rpartition("\n")[0] + "\n"
+            (run / "trajectories.jsonl").write_text(text)
+        tab.locator("a.row").last.click()
+        tab.locator("article").wait_for()
+        found.append(tab.locator("h2").first.inner_text())
+        tab.close()
+        return found
+
+    try:
+        first, second, opened = engine().call(look)
+    finally:
+        server.stop()
+        thread.join(60)
+    assert "step 1" in first
+    assert "step 2" in second
+    assert opened == "run/step-2"
+
+
+def test_a_file_that_becomes_shorter_is_read_again(tmp_path):
+    file = write_lines(tmp_path / "e.jsonl", ROWS[:3])
+    reader = EpisodeReader(str, longest=1000, most=10)
+    reader.read(find_files([file]))
+    assert not reader.outdated()
+    write_lines(file, ROWS[:1])
+    assert reader.outdated()
+
+
+def test_quantities_of_an_episode_are_its_tokens_cost_and_reward_terms():
+    turn = make_turn("1", agent={"prompt_tokens": 5, "completion_tokens": 2}, reward_terms={"answer": 0.5})
+    row = make_row(0, [turn, turn])
+    assert measure_quantities(row) == {"tokens read": 10, "tokens written": 4, "reward term answer": 1.0}
+    usage = {"prompt_tokens": 11, "completion_tokens": 4, "cost": 0.25}
+    found = measure_quantities(row | {"usage": usage})
+    assert found == {"tokens read": 11, "tokens written": 4, COST: 0.25, "reward term answer": 1.0}
+
+
 def test_a_port_that_is_taken_is_one_sentence():
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -305,6 +402,14 @@ def look_at_the_list(tab, seen) -> None:
     tab.get_by_label("Environment").select_option(label="me/Sums-v0")
     seen["one environment"] = summary.inner_text().split()[0]
     tab.get_by_role("button", name="clear").click()
+    tab.get_by_label("Quantity", exact=True).select_option("turns")
+    tab.get_by_label("Least of the quantity").fill("2")
+    seen["two turns"] = summary.inner_text()
+    tab.get_by_label("Quantity", exact=True).select_option("tokens written")
+    tab.get_by_label("Greatest of the quantity").fill("30")
+    seen["two turns, few tokens"] = summary.inner_text().split()[0]
+    tab.get_by_label("Quantity", exact=True).select_option("• turns")
+    tab.get_by_role("button", name="clear").click()
     tab.get_by_label("Sort").select_option("highest reward first")
     seen["highest"] = tab.locator("a.row").first.inner_text()
     tab.get_by_label("Search in all texts").fill("try AGAIN, please")
@@ -318,6 +423,9 @@ def look_at_episodes(tab, seen) -> None:
     tab.locator("a.row").first.click()
     tab.locator("article").wait_for()
     seen["first"] = tab.locator("article").inner_text()
+    tab.evaluate("location.hash = '#first/1'")
+    tab.locator("h2", has_text="first/1").wait_for()
+    seen["noted"] = tab.locator("article").inner_text()
     tab.evaluate("location.hash = '#first/6'")
     tab.locator("h2", has_text="first/6").wait_for()
     seen["hostile"] = tab.locator("article").inner_text()
@@ -339,7 +447,7 @@ def test_nothing_runs_and_nothing_is_asked_of_a_network(seen):
     assert seen["title"].startswith("first, second")
     assert seen["elements"] == 0
     assert seen["hostile"].count('<script>document.title = "taken"</script>') >= 8
-    assert "cost\n0.25" in seen["hostile"]
+    assert "cost\n0.25 in the currency of the prices" in seen["hostile"]
 
 
 def test_nothing_scrolls_sideways(seen):
@@ -359,7 +467,16 @@ def test_each_filter_shows_its_episodes(seen):
     }
     assert seen["easy"].startswith("4 of 309 episodes · success 50 %")  # 0, 1 and 2 of the first, 1 of the second
     assert seen["one environment"] == "308"
+    assert seen["two turns"].startswith("1 of 309 episodes")
+    assert seen["two turns, few tokens"] == "1"
     assert "reward 1" in seen["highest"]
+
+
+def test_a_reply_and_what_its_agent_noted_have_names_of_their_own(seen):
+    assert seen["noted"].count("agent\n") == 2 == seen["noted"].count("environment\n")
+    assert "whole reply\nSo 8." in seen["noted"]
+    assert "reply\nfinish stop" in seen["noted"]
+    assert "cost 0.002 in the currency of the prices" in seen["noted"]
 
 
 def test_search_finds_words_in_any_text_and_in_either_case(seen):

@@ -107,6 +107,13 @@ PROMPTS = FiniteTasks([{"question": i} for i in range(7)])
 LISTS = [name for name in sorted(TEACHERS) if TEACHERS[name].kind != "box"]
 
 
+def test_every_teacher_says_when_to_use_it():
+    own = {
+        name: vars(TEACHERS[name]).get("when", "") for name in TEACHERS if TEACHERS[name].__module__[:9] == "palaestra"
+    }
+    assert [name for name, when in own.items() if not 20 < len(when) < 200 or not when.endswith(".")] == []
+
+
 @pytest.fixture(params=sorted(TEACHERS))
 def name(request):
     return request.param

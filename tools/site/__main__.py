@@ -14,7 +14,9 @@ import sys
 import warnings
 from pathlib import Path
 
+from .api_pages import class_links
 from .html_check import find_faults
+from .markdown_twins import write_twins
 from .site_map import site_pages
 from .site_page import write_pages
 
@@ -34,7 +36,7 @@ def main(arguments: list[str]) -> int:
     pages = site_pages()
     print(f"writing {len(pages)} pages into {REFERENCE.relative_to(ROOT)} ...", flush=True)
     shutil.rmtree(REFERENCE, ignore_errors=True)
-    write_pages(pages, REFERENCE)
+    write_pages(pages, REFERENCE, class_links())
     if arguments:
         return 0
     shutil.rmtree(SITE, ignore_errors=True)
@@ -42,6 +44,7 @@ def main(arguments: list[str]) -> int:
     done = subprocess.run(["zensical", "build", "--strict", "--clean"], cwd=ROOT, env=plain)
     if done.returncode:
         return 1
+    write_twins(ROOT / "docs", SITE, ROOT / "mkdocs.yml")
     faults = list(find_faults(SITE))
     for fault in faults:
         print(fault, file=sys.stderr)

@@ -19,7 +19,19 @@ MODULES = (
     "palaestra.rewards.audit",
     "palaestra.rewards.measures",
     "palaestra.teachers",
+    "palaestra.teachers.arms.arm_teacher",
+    "palaestra.teachers.arms.payoff",
+    "palaestra.teachers.arms.stages",
+    "palaestra.teachers.boxes.box_teacher",
+    "palaestra.teachers.boxes.gaussian_mixture",
+    "palaestra.teachers.boxes.ladder",
+    "palaestra.teachers.boxes.mixture_teacher",
     "palaestra.teachers.combinators",
+    "palaestra.teachers.levels.buffer",
+    "palaestra.teachers.levels.replay",
+    "palaestra.teachers.prompts.generation",
+    "palaestra.teachers.prompts.prompt_teacher",
+    "palaestra.teachers.prompts.screening",
     "palaestra.teachers.students",
     "palaestra.agents",
     "palaestra.agents.engines.engine",
@@ -54,6 +66,18 @@ def public_names(module: Any) -> list[str]:
         if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
         if inspect.isclass(value) or inspect.isfunction(value)
     )
+
+
+@functools.cache
+def class_links() -> dict[str, str]:
+    """Return the place of every public class under ``docs/reference``: name -> "api/MODULE.md#name"."""
+    found: dict[str, str] = {}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for member in public_names(module):
+            if inspect.isclass(getattr(module, member)):
+                found.setdefault(member, f"api/{name}.md#{member.lower()}")
+    return found
 
 
 def _index() -> SiteContent:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ...scripts.cli import COMMANDS, main
-from .markdown_text import fence, inline, join
+from .markdown_text import fence, inline, join, table
 from .site_page import SiteContent, SitePage
 
 
@@ -24,7 +24,8 @@ def _page() -> SiteContent:
         join(f"## palaestra {name}", f"{inline(text).capitalize()}.", fence(read_help(name), most=40_000))
         for name, (_, text) in COMMANDS.items()
     ]
-    return SiteContent(join("# Commands", lead, *parts))
+    rows = [[f"[`palaestra {name}`](#palaestra-{name})", inline(text)] for name, (_, text) in COMMANDS.items()]
+    return SiteContent(join("# Commands", lead, table(("command", "does"), rows), *parts))
 
 
 def read_help(command: str) -> str:

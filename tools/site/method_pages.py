@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from ...registry import Registry
@@ -23,7 +24,7 @@ from .site_page import SiteContent, SitePage
 def method_pages() -> list[SitePage]:
     """Return the pages of teachers and rewards with their indexes, and one page for each further table."""
     pages = [
-        *_kind("teachers", TEACHERS, _teacher, "Teachers", TEACHER_LEAD, ("name", "kind", "summary", "paper")),
+        *_kind("teachers", TEACHERS, _teacher, "Teachers", TEACHER_LEAD, ("name", "kind", "summary", "when")),
         *_kind("rewards", REWARDS, _reward, "Rewards", REWARD_LEAD, ("name", "summary", "sees", "paper")),
         _entries_page("verifiers", VERIFIERS, "Verifiers", VERIFIER_LEAD),
     ]
@@ -74,7 +75,7 @@ def _kind(
 ) -> list[SitePage]:
     names = own_names(registry)
     rows = getattr(listing, kind)
-    index = functools.partial(_index, rows, set(names), title, lead, columns)
+    index = functools.partial(_index, rows, registry, set(names), title, lead, columns)
     pages = [
         SitePage(f"{kind}/{name}.md", ((kind, name),), functools.partial(_entry, name, registry, body))
         for name in names
@@ -89,21 +90,44 @@ def own_names(registry: Registry[Any]) -> list[str]:
 
 
 def _index(
-    make_rows: Callable[[], list[Any]], names: set[str], title: str, lead: str, columns: Sequence[str]
+    make_rows: Callable[[], list[Any]],
+    registry: Registry[Any],
+    names: set[str],
+    title: str,
+    lead: str,
+    columns: Sequence[str],
 ) -> SiteContent:
-    rows = [row for row in make_rows() if row["name"] in names]
+    rows = [{"when": getattr(registry[row["name"]], "when", ""), **row} for row in make_rows() if row["name"] in names]
     cells = [
-        [f"[`{row[column]}`]({row[column]}.md)" if column == "name" else inline(row[column]) for column in columns]
+        [
+            f"[`{row[column]}`]({row[column]}.md)"
+            if column == "name"
+            else _link_siblings(inline(row[column]), registry if column == "when" else ())
+            for column in columns
+        ]
         for row in rows
     ]
-    return SiteContent(join(f"# {title}", lead, table(columns, cells)))
+    heads = ["when to use" if column == "when" else column for column in columns]
+    return SiteContent(join(f"# {title}", lead, table(heads, cells)))
 
 
 def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) -> SiteContent:
     value = registry[name]
     cited = paper(value)
     source = f"Paper: {inline(cited)}." if cited else "Our own."
-    return SiteContent(join(f"# {name}", docstring(describe_class(value)), source, body(name, value)))
+    when = _link_siblings(inline(getattr(value, "when", "")), registry)
+    when = f"**When to use.** {when}" if when else ""
+    first, _, rest = describe_class(value).partition("\n\n")
+    return SiteContent(join(f"# {name}", docstring(first), when, docstring(rest), source, body(name, value)))
+
+
+def _link_siblings(text: str, registry: Container[str]) -> str:
+    """Make the names of entries of the registry, in code, links to their pages."""
+
+    def link(found: re.Match[str]) -> str:
+        return f"[{found[0]}]({found[1]}.md)" if found[1] in registry else found[0]
+
+    return re.sub(r"<code>([\w.-]+)</code>", link, text)
 
 
 def _facts(facts: list[list[str]]) -> str:
@@ -121,6 +145,9 @@ def _teacher(name: str, value: Any) -> str:
         ["needs of the learner", ", ".join(map(code, needs)) or "returns and successes"],
         ["asks of the learner", ", ".join(map(code, getattr(value, "asks", ()))) or "nothing beside tasks"],
     ]
+    base = getattr(value, "teacher", value.__mro__[1] if isinstance(value, type) else None)
+    if base is not None:
+        facts.append(["is a", code(base.__name__)])
     parts = [_facts(facts)]
     required = [item for item in inspect.signature(value).parameters.values() if item.default is item.empty]
     if [item.name for item in required] == ["space"]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os.path
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+_CLASS = re.compile(r"(?<!\[)<code>([A-Z]\w+)((?:\.\w+)?)</code>")
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,33 @@ class SitePage:
     make: Callable[[], SiteContent]
 
 
-def write_pages(pages: list[SitePage], folder: Path) -> None:
-    """Write every page and its files under ``folder``, which is created."""
+def write_pages(pages: list[SitePage], folder: Path, classes: Mapping[str, str]) -> None:
+    """Write every page and its files under ``folder``, which is created.
+
+    Args:
+        classes: name of a class -> its place under ``folder``, to which its name in the pages becomes a link.
+    """
     for page in pages:
         content, place = page.make(), folder / page.path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(content.text.rstrip() + "\n", encoding="utf-8")
+        place.write_text(link_classes(content.text, page.path, classes).rstrip() + "\n", encoding="utf-8")
         for name, data in content.files.items():
             (place.parent / name).write_bytes(data)
+
+
+def link_classes(text: str, path: str, classes: Mapping[str, str]) -> str:
+    """Make names of classes in code, outside headings and blocks, links from the page at ``path``."""
+
+    def link(found: re.Match[str]) -> str:
+        target = classes.get(found[1])
+        if target is None or target.partition("#")[0] == path:
+            return found[0]
+        return f"[{found[0]}]({os.path.relpath(target, os.path.dirname(path) or '.')})"
+
+    lines, fenced = [], ""
+    for line in text.split("\n"):
+        marks = re.match("`{3,}", line)
+        if marks and (not fenced or line.startswith(fenced)):
+            fenced = "" if fenced else marks[0]
+        lines.append(line if fenced or line.startswith("#") else _CLASS.sub(link, line))
+    return "\n".join(lines)

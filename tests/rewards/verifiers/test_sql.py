@@ -133,8 +133,8 @@ def test_a_query_without_end_is_wrong_and_its_neighbour_is_judged():
 
 
 def test_no_function_of_sqlite_takes_longer_than_the_limit():
-    connection = sqlite3.connect(":memory:")
-    names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM pragma_function_list")]
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        names = [name for (name,) in connection.execute("SELECT DISTINCT name FROM pragma_function_list")]
     assert len(names) > 50
     long = "hex(zeroblob(49000))"
     values = ["2147483647", "1e308", "'%.*c'", "'%.2147483647c'", "'%2147483647d'", "x'252e2a63'", long]

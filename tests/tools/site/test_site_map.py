@@ -20,6 +20,7 @@ from palaestra.scripts.cli import COMMANDS, _help
 from palaestra.scripts.list import ON_REQUEST, TABLES
 from palaestra.scripts.list_stages import stages
 from palaestra.teachers import TEACHERS
+from palaestra.tools.site.api_pages import class_links
 from palaestra.tools.site.command_pages import read_help
 from palaestra.tools.site.method_pages import own_names
 from palaestra.tools.site.site_map import site_pages
@@ -83,7 +84,9 @@ def test_every_command_has_help_with_an_example(command: str):
 SAMPLES = {
     "environments/sokoban-v0.md": ("## Axes of difficulty", "sokoban-v0-hard.png", "The oracle:", "palaestra/puzzles"),
     "environments/arithmetic-v0.md": ("reference", "### Hard", "The way to the answer:"),
-    "teachers/alp-gmm.md": ("arXiv 1910.07224", "fit&#95;rate", "teachers/boxes/alp_gmm.py"),
+    "teachers/alp-gmm.md": ("arXiv 1910.07224", "fit&#95;rate", "teachers/boxes/alp_gmm.py", "**When to use.**"),
+    "teachers/alp-gmm-windowed.md": ("[<code>alp-gmm</code>](alp-gmm.md)",),
+    "teachers/covar-gmm.md": ("../api/palaestra.teachers.boxes.mixture_teacher.md#mixtureteacher",),
     "rewards/potential.md": ("potentials", "discount"),
     "recipes/dapo.md": ("<math", "overlong", "arXiv 2503.14476"),
     "components/surrogate.md": ("## gspo", "<math"),
@@ -96,7 +99,7 @@ SAMPLES = {
 @pytest.mark.parametrize("path", SAMPLES)
 def test_pages_hold_what_they_promise(path: str, pages: list[SitePage], tmp_path: Path):
     (page,) = [page for page in pages if page.path == path]
-    write_pages([page], tmp_path)
+    write_pages([page], tmp_path, class_links())
     text = (tmp_path / path).read_text(encoding="utf-8")
     assert [part for part in SAMPLES[path] if part not in text] == []
     assert all((tmp_path / path).parent.joinpath(name).stat().st_size for name in page.make().files)
