@@ -9,8 +9,9 @@ import numpy as np
 
 from ..param_space import IntAxis, ParamSpace
 from ..registration import register
+from .hidden_game import HiddenGame
 from .seat_env import SeatEnv, opponent_axes
-from .table_game import HiddenGame, Moves, Params, TablePosition
+from .table_game import Moves, Params, TablePosition
 
 
 class LiarsDice(HiddenGame):

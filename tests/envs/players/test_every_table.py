@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import palaestra.envs.players as players
 import pytest
+from palaestra.envs.players.hidden_game import HiddenGame
 from palaestra.envs.players.seat_env import SeatEnv
-from palaestra.envs.players.table_game import HiddenGame, OpenGame, TableGame
+from palaestra.envs.players.table_game import OpenGame, TableGame
 
 TABLES = {family.__name__: family.table for family in SeatEnv.__subclasses__()}
 every_table = pytest.mark.parametrize("table", list(TABLES.values()), ids=list(TABLES))

@@ -51,7 +51,8 @@ def contrast(one: str, other: str) -> float:
 
 def test_every_site_has_a_look_of_its_own_that_can_be_read_in_light_and_dark():
     sheets = {}
-    for name in site.SITES:
+    names = {site.SITES[name].name for name in site.SITES} - {"tricks"}  # which has no pages
+    for name in names:
         answer = Client(site._serve_asset(f"/static/{name}.css")).get("/")
         assert answer.content_type.startswith("text/css")
         sheets[name] = answer.text

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from palaestra.envs.players.kuhn_poker import Kuhn
-from palaestra.envs.players.leduc_poker import Leduc
-from palaestra.envs.players.liars_dice import LiarsDice
-from palaestra.envs.players.solve import (
+from palaestra.envs.players.hidden_game import (
+    HiddenGame,
     best_response,
     equilibrium,
     expected_payoff,
     exploitability,
     follow,
 )
-from palaestra.envs.players.table_game import HiddenGame, TablePosition, freeze
+from palaestra.envs.players.kuhn_poker import Kuhn
+from palaestra.envs.players.leduc_poker import Leduc
+from palaestra.envs.players.liars_dice import LiarsDice
+from palaestra.envs.players.table_game import TablePosition, freeze
 
 
 def uniform(game: HiddenGame):

@@ -1,15 +1,19 @@
-"""Exact best responses and near equilibria of `HiddenGame`: the public moves are walked as a tree, and at each node all
-deals are computed at once, as vectors over deals."""
+"""Games with hidden hands: `HiddenGame`, exact best responses, and near equilibria.
+
+A game begins with a deal that each seat sees in part; after it, all moves are public. So the moves are walked as a
+tree, and at each node all deals are computed at once, as vectors over deals.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from .table_game import Frozen, HiddenGame, Moves, TablePosition
+from .table_game import Frozen, Moves, Params, TableGame, TablePosition, freeze
 
 Known = tuple[Moves, int]
 """Key of an information set: (public history, number of the private knowledge); see `HiddenGame.known`."""
@@ -17,6 +21,82 @@ Strategy = Mapping[Known, Mapping[str, float]]
 """Information set -> probability of each move."""
 Choice = Callable[[TablePosition], Mapping[str, float]]
 """Policy: probabilities of the moves in a position, by what the seat to move knows of it."""
+
+
+class HiddenGame(TableGame):
+    """Base of games with hidden hands. Legal moves, and whose turn it is, depend on parameters and history alone.
+
+    A subclass implements the methods below for arrays of deals, int[deals, cards]. "equilibrium" among the ``policies``
+    is found by `equilibrium` in ``iterations``; `prefer` implements the others.
+    """
+
+    iterations: ClassVar[int] = 400
+
+    def deals(self, params: Params) -> tuple[np.ndarray, np.ndarray]:
+        """Return (all deals, int[deals, cards]; their probabilities, float[deals])."""
+        raise NotImplementedError
+
+    def legal_after(self, params: Params, history: Moves) -> Moves:
+        """Return the legal moves after a history; () at the end."""
+        raise NotImplementedError
+
+    def mover(self, params: Params, history: Moves) -> int:
+        """Return the seat that moves after a history. Default: the seats take turns, seat 0 first."""
+        return len(history) % 2
+
+    def private(self, params: Params, deals: np.ndarray, history: Moves, seat: int) -> np.ndarray:
+        """Return a number for all that a seat knows of each deal after a history, int[deals]."""
+        raise NotImplementedError
+
+    def payoffs(self, params: Params, deals: np.ndarray, history: Moves) -> np.ndarray:
+        """Return the payoff of seat 0 at the end, float[deals]."""
+        raise NotImplementedError
+
+    def prefer(self, position: TablePosition, policy: str) -> Mapping[str, float]:
+        """Return the probabilities of a scripted player's moves."""
+        raise NotImplementedError
+
+    def start(self, rng: np.random.Generator, params: Params) -> TablePosition:
+        deals, weights = self.deals(params)
+        index = int(rng.choice(len(deals), p=weights))
+        return TablePosition(freeze(params), tuple(deals[index].tolist()))
+
+    def to_move(self, position: TablePosition) -> int | None:
+        params = dict(position.params)
+        return self.mover(params, position.history) if self.legal_after(params, position.history) else None
+
+    def legal(self, position: TablePosition) -> Moves:
+        return self.legal_after(dict(position.params), position.history)
+
+    def returns(self, position: TablePosition) -> tuple[float, float]:
+        first = float(self.payoffs(dict(position.params), np.array([position.deal]), position.history)[0])
+        return first, -first
+
+    def size(self, position: TablePosition) -> int:
+        return len(self.deals(dict(position.params))[0])
+
+    def known(self, position: TablePosition, seat: int) -> tuple[Moves, int]:
+        """Return the key of the information set of a seat: the public history, and the number of its `private`
+        knowledge."""
+        return position.history, _number(self, position, seat)
+
+    def choose(self, position: TablePosition, policy: str) -> Mapping[str, float]:
+        if policy == "random":
+            legal = self.legal(position)
+            return dict.fromkeys(legal, 1 / len(legal))
+        if policy == "equilibrium":
+            seat = self.mover(dict(position.params), position.history)
+            return equilibrium(self, position.params, self.iterations)[self.known(position, seat)]
+        return self.prefer(position, policy)
+
+    def values(self, position: TablePosition, policy: str, mistakes: float) -> Mapping[str, float]:
+        seat = self.mover(dict(position.params), position.history)
+        return scripted_response(self, position.params, seat, policy, mistakes).values[self.known(position, seat)]
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def _number(game: HiddenGame, position: TablePosition, seat: int) -> int:
+    return int(game.private(dict(position.params), np.array([position.deal]), position.history, seat)[0])
 
 
 @dataclass
