@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import sys
 import warnings
@@ -15,7 +16,11 @@ import gymnasium as gym
 
 from ..errors import InputError, find_near, unknown_name
 
+TABLE = Path(__file__).with_name("registered.json")
+"""Id -> "module:Class" of every environment of this package, so that none is imported before it is made."""
 _ids: list[str] = []
+_stated: dict[str, str] = {}
+"""Id -> entry point of the environments whose modules are imported."""
 _VERY_LIKE = 0.8
 """Minimum share of equal letters for suggesting one of Gymnasium's own ids for an unknown id."""
 
@@ -36,6 +41,8 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
     if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
         entry_point = f"{module}:{name}"
+    if isinstance(entry_point, str):
+        _stated[id] = entry_point
     known = gym.registry.get(id)
     if (
         id in _ids
@@ -50,6 +57,18 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
         raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
     if id not in _ids:
         _ids.append(id)
+
+
+def register_table() -> None:
+    """Register the environments of this package by their entry points in `TABLE`."""
+    for env_id, place in json.loads(TABLE.read_text("utf-8")).items():
+        register(env_id, place)
+    _stated.clear()
+
+
+def stated_by_modules() -> dict[str, str]:
+    """Return id -> entry point of the environments that imported modules have registered, in alphabetical order."""
+    return dict(sorted(_stated.items()))
 
 
 def register_installed() -> None:

@@ -141,7 +141,7 @@ class LeducPoker(SeatEnv):
         as many turns as the hands can have. ``info["progress"]`` is the share of hands played without a loss of value.
 
     Source:
-        F. Southey et al., "Bayes' Bluff: Opponent Modelling in Poker", UAI 2005, https://arxiv.org/abs/1207.1411.
+        F. Southey et al., "Bayes' Bluff: Opponent Modelling in Poker", UAI 2005, arXiv 1207.1411.
     """
 
     table = Leduc()

@@ -101,7 +101,7 @@ class LiarsDiceSeat(SeatEnv):
 
     Source:
         The traditional game, with one die a player as in M. Lanctot et al., "OpenSpiel" (2019),
-        https://arxiv.org/abs/1908.09453, but without wild faces.
+        arXiv 1908.09453, but without wild faces.
     """
 
     table = LiarsDice()

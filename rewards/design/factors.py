@@ -26,7 +26,9 @@ _log = logging.getLogger(__name__)
 Factors = Mapping[str, float]
 FactorRunner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
 """Callable from (program, steps) to ``[{name: number}, error]`` for each step; None if the machinery failed."""
-FACTOR_RUNNERS: Registry[FactorRunner] = Registry("runner of factor programs")
+FACTOR_RUNNERS: Registry[FactorRunner] = Registry(
+    "runner of factor programs", modules=["palaestra.envs.sandbox.runners"]
+)
 FACTOR_FUNCTIONS: Registry[Callable[[Any, Any], Factors]] = Registry("factor function")
 """Registry of functions ``(observation, action) -> {name: number}``; the names must be the same for every step."""
 

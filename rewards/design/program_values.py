@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 Runner = Callable[[str, Sequence[Mapping[str, Any]]], "list[Any] | None"]
 """Callable from (program, episodes) to ``[sparse, {term: number}, error]`` for each; None if the machinery failed."""
-RUNNERS: Registry[Runner] = Registry("runner of reward programs")
+RUNNERS: Registry[Runner] = Registry("runner of reward programs", modules=["palaestra.envs.sandbox.runners"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class TestTags:
     def test_words_stand_for_tags_and_groups(self, capsys):
         for words, tags in ((["long", "horizon"], ["long-horizon"]), (["physics"], ["control"])):
             assert listed(capsys, "envs", *words) == listed(capsys, "envs", *(f"--tag={tag}" for tag in tags))
-        assert {row["group"] for row in listed(capsys, "envs", "games")["envs"]} == {"games"}
+        assert {row["group"] for row in listed(capsys, "envs", "games")["envs"]} == {"games", "players"}
 
 
 class TestWords:

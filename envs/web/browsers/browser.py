@@ -3,8 +3,7 @@
 `Browser.perform` checks an action against the page, refuses impossible ones (an unknown id, a disabled control, an
 address on another site) and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers
 accept the same actions and differ only in how they carry them out. `Browser.tab` takes a snapshot and `Browser.restore`
-restores it; the state of the site is not part of a snapshot. Of several open tabs, one is active, and the others are
-snapshots: to focus one restores it.
+restores it; the state of the site is not part of a snapshot. Of several tabs, one is active; others are snapshots.
 """
 
 from __future__ import annotations

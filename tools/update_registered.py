@@ -1,0 +1,24 @@
+"""Write ``envs/registered.json``, after an environment was added, renamed or moved.
+
+usage: python -m palaestra.tools.update_registered
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+
+from .. import envs
+from ..agents.atomic import write_atomically
+from ..envs.registration import TABLE, stated_by_modules
+
+
+def read_modules() -> dict[str, str]:
+    """Import all families, and return id -> "module:Class" of the environments that they register."""
+    for name in envs.FAMILIES:
+        importlib.import_module(f"{envs.__name__}.{name}")
+    return {key: place for key, place in stated_by_modules().items() if place.startswith(f"{envs.__name__}.")}
+
+
+if __name__ == "__main__":
+    write_atomically(TABLE, json.dumps(read_modules(), indent=0) + "\n")
