@@ -20,12 +20,10 @@ from ..checks import check_count
 from ..envs.players.seat_env import SeatEnv
 from ..envs.players.session import TableSession, deal, make_seats
 from ..envs.unicode import Unicode
-from ..errors import MissingExtra
+from ..errors import needs_extra
 
-try:
+with needs_extra("both seats of a game", "pettingzoo"):
     from pettingzoo import AECEnv
-except ImportError:
-    raise MissingExtra("both seats of a game", "pettingzoo") from None
 
 
 class TextObservation(str):
