@@ -85,7 +85,7 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
         policies = [lambda c=c: c for c in constants]
     inner: Any = env.unwrapped
     rewards = [0.0] * len(policies)
-    played = seeds(env_id, 40, slow=15, simulated=6)
+    played = seeds(env_id, 60, slow=30, simulated=10)
     for seed in played:
         # Making a task takes longer than judging an answer, so all policies play from one snapshot.
         prompt, _ = env.reset(seed=seed)
