@@ -78,6 +78,7 @@ _EXTRAS = {
     "math": ("sympy",),
     "mcp": ("mcp", "mcp_types"),
     "miniwob": ("miniwob",),
+    "pettingzoo": ("pettingzoo",),
     "ppo": ("stable_baselines3",),
     "ray": ("ray",),
     "reasoning-gym": ("reasoning_gym",),

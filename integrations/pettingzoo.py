@@ -18,14 +18,12 @@ import numpy as np
 
 from ..checks import check_count
 from ..envs.players.seat_env import SeatEnv
-from ..envs.registration import make_registered
+from ..envs.players.session import TableSession, deal, make_seats
 from ..envs.unicode import Unicode
-from ..errors import InputError, MissingExtra
+from ..errors import needs_extra
 
-try:
+with needs_extra("both seats of a game", "pettingzoo"):
     from pettingzoo import AECEnv
-except ImportError:
-    raise MissingExtra("both seats of a game", "pettingzoo") from None
 
 
 class TextObservation(str):
@@ -35,20 +33,15 @@ class TextObservation(str):
 
 
 class TableEnv(AECEnv):
-    """Both seats of a table; see `aec_env`.
-
-    A move that cannot be read changes nothing and is told by ``infos[agent]["action_error"]``. After ``patience`` of
-    them in a row the seat forfeits: it gets the least payoff, and the other seat gets nothing, with ``reward_valid``
-    False, since it is not rewarded for another's faults.
-    """
+    """Both seats of a table; see `aec_env`. Replies without a legal move, and forfeits, are those of `TableSession`;
+    ``infos[agent]`` has "action_error" and, False for the other seat of a forfeited game, "reward_valid"."""
 
     def __init__(self, env: SeatEnv, patience: int = 2):
         super().__init__()
-        self.seats, self.table = env, env.table
-        self.patience = check_count("patience", patience)
+        self.seats, self.patience = env, check_count("patience", patience)
         self.metadata = {"name": type(env).__name__, "is_parallelizable": False, "render_modes": []}
         self.render_mode = None
-        self.possible_agents = list(self.table.roles)
+        self.possible_agents = list(env.table.roles)
         self._rng = np.random.default_rng()
 
     def observation_space(self, agent: str) -> gym.Space[Any]:
@@ -63,30 +56,18 @@ class TableEnv(AECEnv):
             self._rng = np.random.default_rng(seed)
             for agent in self.possible_agents:
                 self.action_space(agent).seed(seed)
-        options = options or {}
-        space = self.seats.param_space
-        given = space.ask(options.get("params") or {})
-        params = space.complete(given, self._rng, options.get("difficulty", self.seats.difficulty))
-        own = {name: params[name] for name in self.table.param_space.names}
-        self.position = self.table.start(self._rng, own)
+        start = deal(self.seats, self._rng, options)
+        self.session = TableSession(self.seats, start, self.patience)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._faults = dict.fromkeys(self.agents, 0)
-        self.infos = {
-            agent: {"params": own, "legal_moves": (), "action_error": None, "reward_valid": True, "is_success": False}
-            for agent in self.agents
-        }
+        self.infos = {agent: {"params": dict(start.params)} for agent in self.agents}
         self._call_next()
 
     def observe(self, agent: str) -> TextObservation:
-        seat = self.possible_agents.index(agent)
-        legal = self.infos[agent]["legal_moves"] if agent in self.infos else ()
-        moves = f"\nYour move: {', '.join(legal)}." if legal else ""
-        rules = self.table.rules(self.position, seat)
-        return TextObservation(f"{rules}\n{self.table.observe(self.position, seat)}{moves}")
+        return TextObservation(self.session.observe(self.possible_agents.index(agent)))
 
     def step(self, action: str | None) -> None:
         """Make the move of ``agent_selection``."""
@@ -96,45 +77,28 @@ class TableEnv(AECEnv):
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        found, error = self.seats.read_action(action)
-        legal = self.table.legal(self.position)
-        moves = [move for text in found if (move := " ".join(text.lower().split())) in legal]
-        if moves:
-            self._faults[agent] = 0
-            self.infos[agent]["action_error"] = None
-            self.position = self.table.play(self.position, moves[0])
-            if self.table.to_move(self.position) is None:
-                self._end(dict(zip(self.possible_agents, self.table.returns(self.position))))
-        else:
-            self._faults[agent] += 1
-            self.infos[agent]["action_error"] = error or f"Moves are: {', '.join(legal)}."
-            if self._faults[agent] >= self.patience:
-                other = next(name for name in self.possible_agents if name != agent)
-                self.infos[other]["reward_valid"] = False
-                self._end({agent: -self.table.most, other: 0.0})
+        self.session.reply(action)
         self._call_next()
         self._accumulate_rewards()
 
     def close(self) -> None:
         self.seats.close()
 
-    def _end(self, returns: dict[str, float]) -> None:
-        self.rewards.update(returns)
-        for agent, points in returns.items():
-            self.terminations[agent] = True
-            self.infos[agent]["is_success"] = points > 0
-
     def _call_next(self) -> None:
-        """Select the seat that moves next, and tell it the legal moves."""
-        seat = self.table.to_move(self.position)
-        over = any(self.terminations.values())
-        for number, agent in enumerate(self.possible_agents):
-            is_next = number == seat and not over
-            self.infos[agent]["legal_moves"] = self.table.legal(self.position) if is_next else ()
-            if is_next:
-                self.agent_selection = agent
-        if over:
-            self.agent_selection = self.agents[0]
+        """Select the seat that moves next, or end the game, and write the infos."""
+        session = self.session
+        for seat, agent in enumerate(self.possible_agents):
+            over, points = session.seat is None, 0.0
+            if over:
+                self.rewards[agent] = points = session.returns()[seat]
+                self.terminations[agent] = True
+            self.infos[agent] |= {
+                "legal_moves": session.legal(seat),
+                "action_error": session.errors[seat],
+                "reward_valid": session.forfeited in (None, seat),
+                "is_success": points > 0,
+            }
+        self.agent_selection = self.possible_agents[session.seat or 0]
 
 
 def aec_env(env_id: str, patience: int = 2, **kwargs: Any) -> TableEnv:
@@ -148,9 +112,4 @@ def aec_env(env_id: str, patience: int = 2, **kwargs: Any) -> TableEnv:
     Raises:
         InputError: the environment is unknown, or not a game of seats.
     """
-    made = make_registered(env_id, **kwargs).unwrapped
-    if not isinstance(made, SeatEnv):
-        raise InputError(
-            f"{env_id!r} has no table of seats; palaestra list envs --tag multi-agent names games that have."
-        )
-    return TableEnv(made, patience)
+    return TableEnv(make_seats(env_id, **kwargs), patience)

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train", "train a language model with GRPO or a relative, or a student of gridworlds, under a teacher"),
     "eval": ("eval", "play an agent on an environment and report success with confidence intervals"),
     "compare": ("compare", "compare two evaluations on the same tasks"),
+    "match": ("match", "let agents play games of two seats against each other, with ratings"),
     "view": ("view", "write the episodes of a run or an evaluation as a page to filter, search and read"),
     "play": ("play", "play an environment yourself, in the terminal"),
     "bench": ("bench", "measure a part of the package: the learner, teachers, verifiers, environments, sandboxes"),

@@ -267,6 +267,7 @@ _EXTRAS = {
     "lora": "training adapters (--lora)",
     "gguf": "models from GGUF files (--model FILE.gguf)",
     "gemma3": "the model gemma3-270m",
+    "pettingzoo": "both seats of games (palaestra.integrations.pettingzoo)",
     "ppo": "Stable-Baselines3, beside our PPO and under a teacher (palaestra.integrations.sb3)",
     "serve": "palaestra serve, and environments behind an OpenEnv server",
     "mcp": "palaestra mcp, and tools of MCP servers (palaestra/ToolUse-v0 with mcp=)",

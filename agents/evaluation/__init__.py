@@ -3,7 +3,8 @@
 `evaluate` plays an agent on one environment and returns a `Report`, `evaluate_all` on a suite or several environments;
 `compare` compares two agents on the same tasks. Modules: episodes (the plan and one record per episode) · playing
 (several environments at the same time) · episode_log (the file of finished episodes, and resuming from it) · intervals
-(statistics) · report, suite_report, comparison and formats (results) · suites (fixed lists of tasks).
+(statistics) · matches (agents against each other) · report, suite_report, comparison and formats (results) · suites
+(fixed lists of tasks).
 """
 
 from __future__ import annotations

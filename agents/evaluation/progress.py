@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(episodes: int) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(episodes: int) -> Iterator[Callable[[int, int | None], None]]:
     """Draw a progress bar on standard error once two seconds have passed.
 
     Yields:
-        A function of (episodes done, episodes succeeded) that updates the bar.
+        A function of (episodes done, episodes succeeded or None) that updates the bar.
     """
     import time
 
@@ -25,9 +25,10 @@ def progress_bar(episodes: int) -> Iterator[Callable[[int, int], None]]:
     begun = time.monotonic()
     shown = False
 
-    def on_episode(done: int, succeeded: int) -> None:
+    def on_episode(done: int, succeeded: int | None) -> None:
         nonlocal shown
-        bar.update(task, completed=done, description=f"success {100 * succeeded / done:.0f} %")
+        success = "playing" if succeeded is None else f"success {100 * succeeded / done:.0f} %"
+        bar.update(task, completed=done, description=success)
         if not shown and time.monotonic() - begun > 2:
             bar.start()
             shown = True

@@ -61,11 +61,10 @@ def lacks_sandbox(env_id: str) -> bool:
 
 
 def plays_slowly(env_id: str) -> bool:
-    """Return True if an episode takes milliseconds or more (programs, SQL, web pages, a simulation, a grid in words).
-    Tests play fewer episodes of such families; the levels and rules of a grid in words are those of its grid."""
+    """Return True if an episode takes milliseconds or more (programs, SQL, web pages, a simulation). Tests play fewer
+    episodes of such families."""
     inner: Any = make(env_id).unwrapped
-    packages = set(type(inner).__module__.split("."))
-    slow = {"sql", "web"} & packages or ("grids" in packages and isinstance(inner.action_space, Unicode))
+    slow = {"sql", "web"} & set(type(inner).__module__.split("."))
     return getattr(inner, "needs_sandbox", False) or bool(slow) or simulates(env_id)
 
 

@@ -85,7 +85,7 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
         policies = [lambda c=c: c for c in constants]
     inner: Any = env.unwrapped
     rewards = [0.0] * len(policies)
-    played = seeds(env_id, 40, slow=15, simulated=6)
+    played = seeds(env_id, 60, slow=30, simulated=10)
     for seed in played:
         # Making a task takes longer than judging an answer, so all policies play from one snapshot.
         prompt, _ = env.reset(seed=seed)
@@ -149,7 +149,7 @@ def test_harder_tasks_take_a_solver_more_work(env_id: str):
 
     def effort(difficulty: float) -> float:
         total = 0.0
-        for seed in seeds(env_id, 24, slow=12, simulated=12):
+        for seed in range(24):
             observation, _ = env.reset(seed=seed, options={"difficulty": difficulty})
             inner: Any = env.unwrapped
             cost = inner.solver_cost(inner.here())
@@ -218,7 +218,7 @@ def test_no_content_is_in_both_splits(env_id: str):
 
     envs = {split: make(env_id, split=split, difficulty=0.0) for split in ("train", "test", "all")}
     # A test task takes five draws, so there are fewer of them.
-    train = set().union(*[content("train", seed) for seed in seeds(env_id, 150, slow=60, simulated=60)])
+    train = set().union(*[content("train", seed) for seed in seeds(env_id, 150, slow=80, simulated=60)])
     test = set().union(*[content("test", seed) for seed in seeds(env_id, 50, slow=20, simulated=20)])
     assert train
     assert test

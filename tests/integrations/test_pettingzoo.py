@@ -39,7 +39,7 @@ def test_a_seat_is_the_one_of_the_gymnasium_environment():
             _, reward, terminated, *_ = env.step(env.random_action(env.here(), env.np_random))
         end = env.here().position
         both.reset(seed=0)
-        both.position = env.here().hands[0]
+        both.session.position = env.here().hands[0]
         both._call_next()
         for move in end.history:
             observation, *_ = both.last()
