@@ -26,7 +26,7 @@ class Squares:
 class DomineeringGame(OpenGame):
     """Domineering on a rectangle of which some squares are filled already."""
 
-    param_space = ParamSpace([IntAxis("width", 3, 5, limits=(2, 5)), IntAxis("height", 3, 5, limits=(2, 5))])
+    param_space = ParamSpace([IntAxis("width", 3, 5, limits=(2, 5)), IntAxis("height", 3, 4, limits=(2, 4))])
     policies: Mapping[str, str] = {
         "random": "makes each legal move equally often",
         "perfect": "makes a winning move whenever there is one",
@@ -101,7 +101,7 @@ class Domineering(SeatEnv):
 
     Parameters:
         width (3 to 5, on request from 2): columns of the board.
-        height (3 to 5, on request from 2): rows of the board.
+        height (3 to 4, on request from 2): rows of the board.
         opponent ("random", "perfect"): the scripted player.
         mistakes (20 to 0, harder downwards, on request up to 100): percentage of the opponent's moves that are random.
         seat ("first", "second"): who moves first.
