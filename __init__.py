@@ -25,3 +25,7 @@ def __getattr__(name: str) -> Any:
     if name == "evaluate":
         return importlib.import_module(".agents.evaluation", __name__).evaluate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

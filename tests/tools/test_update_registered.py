@@ -22,6 +22,7 @@ assert not set(families) & set(sys.modules), sorted(sys.modules)
 gymnasium.make("palaestra/Arithmetic-v0").reset(seed=0)
 assert "palaestra.envs.math" in sys.modules
 assert "palaestra.envs.sql" not in sys.modules
+assert {"Game", "sql"} <= set(dir(palaestra.envs)) and {"teachers", "evaluate"} <= set(dir(palaestra))
 assert palaestra.envs.Game and palaestra.envs.sql and palaestra.teachers.make
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
