@@ -53,8 +53,8 @@ class ScriptedPlayer(Agent):
 @dataclass(frozen=True)
 class PairResult:
     """Games of two players. ``points`` has, for each deal, the mean points of the first player over both seatings;
-    ``scores`` its share of the two games won, a draw counting half. Games that an agent's failure ended are void, and
-    their deals left out."""
+    ``scores`` is 1 where they are positive, the deal won, 0 where they are negative, and 1/2 for a draw. Games that an
+    agent's failure ended are void, and their deals left out."""
 
     players: tuple[str, str]
     points: tuple[float, ...]
@@ -97,7 +97,7 @@ class Tournament:
         from rich.table import Table
 
         found = Table(title=self.env, caption="points of A a game, each deal played in both seats; 95 % intervals")
-        for heading in ("A", "B", "deals", "points of A", "games won by A", "forfeits A, B"):
+        for heading in ("A", "B", "deals", "points of A", "deals won by A", "forfeits A, B"):
             found.add_column(heading, justify="left" if heading in "AB" else "right", overflow="fold")
         for pair, row in zip(self.pairs, self.rows(), strict=True):
             won, deals = (
@@ -217,7 +217,7 @@ def _summarise(names: tuple[str, str], games: Sequence[TableSession], void: set[
         # The first player has seat 0 in the first game of a deal, and seat 1 in the second.
         shares = [_points(games[number], 0), _points(games[number + 1], 1)]
         points.append(sum(shares) / 2)
-        scores.append(sum((1 + np.sign(one)) / 2 for one in shares) / 2)
+        scores.append(float(1 + np.sign(sum(shares))) / 2)
     first, second = forfeits
     return PairResult(names, tuple(points), tuple(scores), (first, second), len(games) // 2 - len(points))
 
@@ -230,7 +230,7 @@ def _points(game: TableSession, seat: int) -> float:
 
 def rate_players(names: Sequence[str], pairs: Sequence[PairResult], seed: int = 0) -> dict[str, Estimate]:
     """Return the strengths of Bradley and Terry's model as Elo points with mean 0, and 95 % intervals over resampled
-    deals. Half a game won and half a game lost is added to each pair, so that strengths are finite.
+    deals. Half a deal won and half a deal lost is added to each pair, so that strengths are finite.
 
     Source: R. Bradley, M. Terry, "Rank Analysis of Incomplete Block Designs" (1952), fitted as by D. Hunter, "MM
     algorithms for generalized Bradley-Terry models" (2004).
@@ -243,8 +243,8 @@ def rate_players(names: Sequence[str], pairs: Sequence[PairResult], seed: int = 
         for pair, picks in zip(pairs, chosen, strict=True):
             first, second = (place[name] for name in pair.players)
             scores = np.array(pair.scores)[picks] if len(picks) else np.zeros(0)
-            won[first, second] += 2 * scores.sum() + 0.5
-            won[second, first] += 2 * (1 - scores).sum() + 0.5
+            won[first, second] += scores.sum() + 0.5
+            won[second, first] += (1 - scores).sum() + 0.5
         strength, games = np.ones(len(names)), won + won.T
         for _ in range(500):
             strength = won.sum(1) / (games / (strength[:, None] + strength[None, :])).sum(1)
@@ -259,5 +259,5 @@ def rate_players(names: Sequence[str], pairs: Sequence[PairResult], seed: int = 
         for _ in range(RESAMPLES)
     ]
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    games = [sum(2 * len(pair.scores) for pair in pairs if name in pair.players) for name in names]
+    games = [sum(len(pair.scores) for pair in pairs if name in pair.players) for name in names]
     return {name: Estimate(float(middle[k]), float(low[k]), float(high[k]), games[k]) for k, name in enumerate(names)}

@@ -62,13 +62,13 @@ def test_the_same_seed_gives_the_same_result():
 
 
 def test_ratings_are_those_that_games_were_drawn_from():
-    """Strengths of 0, 100 and 300 points; games won as Bradley and Terry's model says."""
+    """Strengths of 0, 100 and 300 points; deals won as Bradley and Terry's model says."""
     rng, truth = np.random.default_rng(0), {"a": 0.0, "b": 100.0, "c": 300.0}
     pairs = []
     for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
         chance = 1 / (1 + 10 ** ((truth[second] - truth[first]) / 400))
-        scores = tuple((rng.random((2000, 2)) < chance).mean(1).tolist())
-        pairs.append(PairResult((first, second), (0.0,) * 2000, scores, (0, 0), 0))
+        scores = tuple((rng.random(4000) < chance).astype(float).tolist())
+        pairs.append(PairResult((first, second), (0.0,) * 4000, scores, (0, 0), 0))
     ratings = rate_players(list(truth), pairs)
     assert sum(one.mean for one in ratings.values()) == pytest.approx(0.0, abs=1e-6)
     for name, points in truth.items():
