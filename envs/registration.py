@@ -41,8 +41,6 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
     if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
         entry_point = f"{module}:{name}"
-    if isinstance(entry_point, str):
-        _stated[id] = entry_point
     known = gym.registry.get(id)
     if (
         id in _ids
@@ -50,11 +48,14 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
         and known.entry_point == entry_point
         and known.kwargs == kwargs.get("kwargs", {})
     ):
-        return  # registered before from the entry point of its package, and now again by its module
+        # Registered before by the table of ids or from the entry point of its package, and now again by its module.
+        _stated[id] = str(entry_point)
+        return
     try:
         gym.register(id=id, entry_point=entry_point, **kwargs)
     except gym.error.Error as error:
         raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
+    _stated[id] = str(entry_point)
     if id not in _ids:
         _ids.append(id)
 

@@ -17,7 +17,7 @@ def read_modules() -> dict[str, str]:
     """Import all families, and return id -> "module:Class" of the environments that they register."""
     for name in envs.FAMILIES:
         importlib.import_module(f"{envs.__name__}.{name}")
-    return {key: place for key, place in stated_by_modules().items() if place.startswith(f"{envs.__name__}.")}
+    return {key: place for key, place in stated_by_modules().items() if key.startswith("palaestra/")}
 
 
 if __name__ == "__main__":
