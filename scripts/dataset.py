@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _write_episodes(options)
     if options.env is None:
         raise InputError("give the id of an environment, or episodes by --from RUN_OR_FILE.")
-    if given := _given(options, OF_EPISODES):
+    if given := _list_given(options, OF_EPISODES):
         raise InputError(f"{given} {'is' if ',' not in given else 'are'} for episodes; give some by --from.")
     if (options.out is None) == (options.push is None):
         raise InputError("say where the data set goes: either --out FOLDER or --push USER/NAME.")
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _given(options: DatasetOptions, names: Sequence[str]) -> str:
+def _list_given(options: DatasetOptions, names: Sequence[str]) -> str:
     """Return the options among ``names`` that differ from their defaults, as they are typed."""
     defaults = DatasetOptions()
     changed = (name for name in names if getattr(options, name) != getattr(defaults, name))
@@ -116,7 +116,7 @@ def _given(options: DatasetOptions, names: Sequence[str]) -> str:
 def _write_episodes(options: DatasetOptions) -> int:
     """Write the rows of the episodes of ``--from``, and print their number and the file."""
     of_tasks = [one.name for one in fields(options) if one.name not in (*OF_EPISODES, "from_", "out")]
-    if given := _given(options, of_tasks):
+    if given := _list_given(options, of_tasks):
         raise InputError(f"{given} {'is' if ',' not in given else 'are'} for tasks of an environment, not for --from.")
     out = options.out
     if out is None or out.suffix not in (".jsonl", ".parquet"):

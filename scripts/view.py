@@ -99,7 +99,7 @@ def follow(server: PageServer, options: ViewOptions) -> None:
 
     def read() -> EpisodeCollection:
         files = find_files(options.path, growing=True)
-        if not readers or readers[-1].outdated():
+        if not readers or readers[-1].is_outdated():
             readers.append(EpisodeReader(server.link, options.longest, options.most))
         readers[-1].read(files)
         return readers[-1].made

@@ -91,7 +91,7 @@ def find_files(paths: Sequence[Path], growing: bool = False) -> list[EpisodeFile
             raise InputError(
                 f"{str(path)!r} has neither a run in it nor a file of palaestra eval --out; give a folder that has."
             )
-        found += [_open(part, growing) for part in inside]
+        found += [_read_file(part, growing) for part in inside]
     names: dict[str, int] = {}
     for place, file in enumerate(found):
         names[file.name] = names.get(file.name, 0) + 1
@@ -100,7 +100,7 @@ def find_files(paths: Sequence[Path], growing: bool = False) -> list[EpisodeFile
     return found
 
 
-def _open(path: Path, growing: bool) -> EpisodeFile:
+def _read_file(path: Path, growing: bool) -> EpisodeFile:
     if not path.is_dir():
         return EpisodeFile(path, _printable(path.name.removesuffix(".partial").removesuffix(".jsonl")))
     config = read_config(path) if (path / "config.json").is_file() else {}
@@ -171,7 +171,7 @@ class EpisodeReader:
         if self._cut:
             notes.append(f"{self._cut:,} episodes have texts cut at {self._longest:,} characters")
 
-    def outdated(self) -> bool:
+    def is_outdated(self) -> bool:
         """Return True if a file that was read is gone or has become shorter, so that all must be read again."""
         sizes = ((path, read) for path, (read, _) in self._places.items() if read)
         return any(not path.is_file() or path.stat().st_size < read for path, read in sizes)

@@ -55,17 +55,17 @@ class OthelloGame(OpenGame):
     def moves(self, board: Discs, seat: int) -> Moves:
         free = [square for square in range(board.size**2) if not (board.first | board.second) >> square & 1]
         mine, theirs = board.of(seat)
-        found = tuple(_name(board.size, square) for square in free if _turned(board.size, mine, theirs, square))
+        found = tuple(_name(board.size, square) for square in free if _discs_to_turn(board.size, mine, theirs, square))
         if found:
             return found
-        return (PASS,) if any(_turned(board.size, theirs, mine, square) for square in free) else ()
+        return (PASS,) if any(_discs_to_turn(board.size, theirs, mine, square) for square in free) else ()
 
     def after(self, board: Discs, seat: int, move: str) -> Discs:
         if move == PASS:
             return board
         square = (int(move[1:]) - 1) * board.size + ord(move[0]) - ord("a")
         mine, theirs = board.of(seat)
-        turned = _turned(board.size, mine, theirs, square)
+        turned = _discs_to_turn(board.size, mine, theirs, square)
         mine, theirs = mine | turned | 1 << square, theirs & ~turned
         return Discs(board.size, *((mine, theirs) if seat == 0 else (theirs, mine)))
 
@@ -114,7 +114,7 @@ def _lines(size: int, square: int) -> tuple[tuple[int, ...], ...]:
     return tuple(lines)
 
 
-def _turned(size: int, mine: int, theirs: int, square: int) -> int:
+def _discs_to_turn(size: int, mine: int, theirs: int, square: int) -> int:
     """Return the discs of the other that a disc on a square turns over, as a bit set."""
     turned = 0
     for line in _lines(size, square):
@@ -135,12 +135,12 @@ def _wins(size: int, mine: int, theirs: int, is_second: bool) -> bool:
     for square in range(size**2):
         if (mine | theirs) >> square & 1:
             continue
-        if turned := _turned(size, mine, theirs, square):
+        if turned := _discs_to_turn(size, mine, theirs, square):
             can_move = True
             if not _wins(size, theirs & ~turned, mine | turned | 1 << square, not is_second):
                 return True
         elif not can_move:
-            others_can = others_can or bool(_turned(size, theirs, mine, square))
+            others_can = others_can or bool(_discs_to_turn(size, theirs, mine, square))
     if can_move:
         return False
     if others_can:

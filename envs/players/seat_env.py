@@ -126,9 +126,9 @@ class SeatEnv(Game):
         return "\n".join(parts)
 
     def act(self, state: SeatState, action: str) -> Transition:
-        legal = self.table.legal(state.position)
-        move = " ".join(action.lower().split())
-        if move not in legal:
+        move = self.table.find_move(state.position, action)
+        if move is None:
+            legal = self.table.legal(state.position)
             return Transition(state, progress=self._share_sound(state), action_error=f"Moves are: {', '.join(legal)}.")
         values = self.table.values(state.position, state.opponent, state.mistakes)
         lost = state.lost + max(values.values()) - values[move]

@@ -57,12 +57,12 @@ class TableSession:
         seat = self.seat
         assert seat is not None
         found, error = self.env.read_action(reply)
-        legal = self.env.table.legal(self.position)
-        moves = [move for text in found if (move := " ".join(text.lower().split())) in legal]
-        self.errors[seat] = None if moves else error or f"Moves are: {', '.join(legal)}."
+        table = self.env.table
+        moves = [move for text in found if (move := table.find_move(self.position, text)) is not None]
+        self.errors[seat] = None if moves else error or f"Moves are: {', '.join(table.legal(self.position))}."
         if moves:
             self._faults = 0
-            self.position = self.env.table.play(self.position, moves[0])
+            self.position = table.play(self.position, moves[0])
         else:
             self._faults += 1
             if self._faults >= self.patience:

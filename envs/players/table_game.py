@@ -69,6 +69,11 @@ class TableGame:
         """Return the legal moves; () at the end."""
         raise NotImplementedError
 
+    def find_move(self, position: TablePosition, text: str) -> str | None:
+        """Return the legal move that a text is, in any case and spacing; None if it is none."""
+        move = " ".join(text.lower().split())
+        return move if move in self.legal(position) else None
+
     def play(self, position: TablePosition, move: str) -> TablePosition:
         """Return the position after a legal move."""
         return replace(position, history=(*position.history, move))

@@ -20,7 +20,7 @@ TRIAL = Path(__file__).with_name("browsergym_trial.py")
 
 @pytest.fixture(scope="module")
 def episodes(peer_home: Callable[[str], Path]) -> dict[str, dict[str, Any]]:
-    """How it was played -> what came of it."""
+    """Results of the ways of playing it, by name."""
     if missing_chromium():
         pytest.skip(missing_chromium())
     environment = {**os.environ, "PYTHONPATH": str(Path(palaestra.__file__).parents[1])}

@@ -322,9 +322,9 @@ def test_a_file_that_becomes_shorter_is_read_again(tmp_path):
     file = write_lines(tmp_path / "e.jsonl", ROWS[:3])
     reader = EpisodeReader(str, longest=1000, most=10)
     reader.read(find_files([file]))
-    assert not reader.outdated()
+    assert not reader.is_outdated()
     write_lines(file, ROWS[:1])
-    assert reader.outdated()
+    assert reader.is_outdated()
 
 
 def test_quantities_of_an_episode_are_its_tokens_cost_and_reward_terms():

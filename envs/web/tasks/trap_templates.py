@@ -102,7 +102,7 @@ class TrapTemplate(PartsTemplate):
         # A preset choice must not be the right one.
         return None if slots and {*presets} & {value for _, value in slots["parts"][0]} else slots
 
-    def _played(self, database: Any, slots: Slots) -> list[list[str]]:
+    def _fill_tricks(self, database: Any, slots: Slots) -> list[list[str]]:
         """Return the tricks with the slots of the first part filled in."""
         part, own = self.pairs(slots)[0]
         words = {**own, "pages": part.goal(database, own).milestone_pages} if self.tricks else {}
@@ -114,13 +114,13 @@ class TrapTemplate(PartsTemplate):
 
     def prepare(self, database: Any, slots: Slots) -> None:
         super().prepare(database, slots)
-        for trick in self._played(database, slots):
+        for trick in self._fill_tricks(database, slots):
             add_trick(database["tricks"], *trick)
 
     def goal(self, database: Any, slots: Slots) -> Goal:
         """Return the goal: the changes by others, and that of the last part after them."""
         part, own = self.pairs(slots)[-1]
-        statements = [trick[2] for trick in self._played(database, slots) if trick[0] == "change"]
+        statements = [trick[2] for trick in self._fill_tricks(database, slots) if trick[0] == "change"]
         if not statements:
             return part.goal(database, own)
         where = database[part.site]

@@ -92,7 +92,7 @@ class Pages:
 
 
 def show(browser: Browser) -> list[str]:
-    """What is perceived: address, title, page, the pages of `back` and `forward`, the focus and the tabs."""
+    """Return all that is perceived: address, title, page, the pages of `back` and `forward`, the focus and the tabs."""
     known = browser.history, browser.future, browser.focused, browser.selected
     tabs = browser.place, [(one.path, one.edits, one.history) for one in browser.others]
     return [browser.path, browser.page.title, *describe_tree(browser.page, browser.edits), str(known), str(tabs)]
