@@ -148,7 +148,7 @@ def test_no_function_of_sqlite_takes_longer_than_the_limit():
                     with contextlib.suppress(QueryError, TimeoutError):
                         run_query(query, Database(schema=SCHEMA), seconds=0.1)
 
-                assert least_processor_seconds(run, 0.2) < 0.2, query[:100]
+                assert least_processor_seconds(run, 0.5) < 0.5, query[:100]
 
 
 def test_printf_is_that_of_sqlite_but_for_characters_repeated_without_end():
@@ -163,7 +163,7 @@ def test_printf_is_that_of_sqlite_but_for_characters_repeated_without_end():
         with pytest.raises(QueryError):
             run_query(many, Database(schema=SCHEMA), seconds=0.1)
 
-    assert least_processor_seconds(run, 0.2) < 0.2
+    assert least_processor_seconds(run, 0.5) < 0.5
 
 
 def test_a_gold_query_without_end_is_no_verdict():

@@ -69,4 +69,4 @@ def test_two_names_are_not_forgotten_and_no_value_is_made_up(answer: str, refere
 @pytest.mark.parametrize("piece", ["x=1,", "0.3", "(", "1 234", "\\ldots", "{", "5个", "C(5,", "1,23"])
 def test_respelling_takes_linear_time(piece: str):
     assert respell(piece * 100_000) == {}
-    assert least_processor_seconds(lambda: respell((piece * 400)[:400]), 0.2) < 0.2
+    assert least_processor_seconds(lambda: respell((piece * 400)[:400]), 0.5) < 0.5
