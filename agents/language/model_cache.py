@@ -92,8 +92,8 @@ def is_converted(folder: Path) -> bool:
 
 
 def find_reader() -> None:
-    """Raise MissingExtra if the package that reads GGUF files is not installed."""
-    if importlib.util.find_spec("gguf") is None:
+    """Raise MissingExtra if a package that reads GGUF files is not installed: Transformers needs accelerate as well."""
+    if any(importlib.util.find_spec(name) is None for name in ("gguf", "accelerate")):
         raise MissingExtra("a GGUF file", "gguf")
 
 

