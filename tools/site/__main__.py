@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .api_pages import class_links
 from .html_check import find_faults
+from .long_cells import mark_long_cells
 from .markdown_twins import write_twins
 from .site_map import site_pages
 from .site_page import write_pages
@@ -44,6 +45,8 @@ def main(arguments: list[str]) -> int:
     done = subprocess.run(["zensical", "build", "--strict", "--clean"], cwd=ROOT, env=plain)
     if done.returncode:
         return 1
+    for page in SITE.rglob("*.html"):
+        page.write_text(mark_long_cells(page.read_text(encoding="utf-8")), encoding="utf-8")
     write_twins(ROOT / "docs", SITE, ROOT / "mkdocs.yml")
     faults = list(find_faults(SITE))
     for fault in faults:
