@@ -1,7 +1,7 @@
 """Cells of tables with long texts, which the style sheet gives more width.
 
-A browser squeezes a sentence to a word a line where a table has many columns, and a style sheet cannot ask for the length
-of a text.
+A browser squeezes a sentence to a word a line where a table has many columns, and a style sheet cannot ask how long a
+text is.
 """
 
 from __future__ import annotations
