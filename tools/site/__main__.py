@@ -16,10 +16,10 @@ from pathlib import Path
 
 from .api_pages import class_links
 from .html_check import find_faults
-from .long_cells import mark_long_cells
 from .markdown_twins import write_twins
 from .site_map import site_pages
 from .site_page import write_pages
+from .window_fit import fit_page
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     if done.returncode:
         return 1
     for page in SITE.rglob("*.html"):
-        page.write_text(mark_long_cells(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(fit_page(page.read_text(encoding="utf-8")), encoding="utf-8")
     write_twins(ROOT / "docs", SITE, ROOT / "mkdocs.yml")
     faults = list(find_faults(SITE))
     for fault in faults:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import types
+import typing
 from typing import Any
 
 from .markdown_text import docstring, fence, inline, join, table
@@ -99,6 +101,8 @@ def _page(name: str) -> SiteContent:
 
 
 def _member(name: str, value: Any) -> str:
+    if isinstance(value, types.UnionType):
+        return join(f"## {name}", f"One of {', '.join(inline(f'`{one.__name__}`') for one in typing.get_args(value))}.")
     if not callable(value):
         return join(f"## {name}", f"A `{type(value).__name__}`.")
     methods = []

@@ -118,7 +118,8 @@ def _entry(name: str, registry: Registry[Any], body: Callable[[str, Any], str]) 
     when = _link_siblings(inline(getattr(value, "when", "")), registry)
     when = f"**When to use.** {when}" if when else ""
     first, _, rest = describe_class(value).partition("\n\n")
-    return SiteContent(join(f"# {name}", docstring(first), when, docstring(rest), source, body(name, value)))
+    # The line break keeps the indentation of a section that comes first.
+    return SiteContent(join(f"# {name}", docstring(first), when, docstring(f"\n{rest}"), source, body(name, value)))
 
 
 def _link_siblings(text: str, registry: Container[str]) -> str:

@@ -67,3 +67,7 @@ def test_a_docstring_keeps_its_sections_code_and_paragraphs():
 def test_none_is_no_text():
     assert docstring(None) == ""
     assert table(("a",), []) == ""
+
+
+def test_a_section_that_comes_first_after_a_line_break_is_read_as_one():
+    assert docstring("\nRaises:\n    InputError: a bad value.") == f"**Raises**\n\n- {code('InputError')}: a bad value."
