@@ -17,8 +17,8 @@ _NAME = re.compile(r"(<h1[^>]*>)([\w./-]+)")
 
 
 def fit_page(page: str) -> str:
-    """Return an HTML page whose cells of more than ``LONG`` characters have the class ``long``, and whose title, where it
-    is a name, may be broken after its slashes and dots."""
+    """Return an HTML page whose cells of more than ``LONG`` characters have the class ``long``, and whose title may be
+    broken after slashes and dots where it is a name."""
 
     def mark(cell: re.Match[str]) -> str:
         text = html.unescape(re.sub(r"<[^>]+>", "", cell[2]))
