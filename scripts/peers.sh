@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes .venv-peers and .venv-verifiers, with the projects that palaestra.integrations is tried against and whose
-# requirements would bind everything else: bash scripts/peers.sh. Verifiers needs versions that the others refuse.
-# Both lie on top of .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is
-# installed: one or two minutes and 520 MB, once.
+# Makes the other environments of the tests: bash scripts/peers.sh
+# .venv-peers and .venv-verifiers have the projects that palaestra.integrations is tried against and whose requirements
+# would bind everything else. Verifiers needs versions that the others refuse. Both lie on top of .venv, so that palaestra
+# is this checkout, and only what .venv lacks or has in another version is installed: one or two minutes and 520 MB, once.
+# .venv-python3.12 and later ones have newer interpreters, where python3.12 or pyenv has them: half a minute each.
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 
@@ -35,3 +36,21 @@ rllib=(dm-tree lz4 ormsgpack tensorboardX)
 grep -v -e '^mcp==' -e '^playwright==' constraints.txt >.venv-peers/constraints.txt
 make_environment .venv-peers -c .venv-peers/constraints.txt openenv inspect_ai lm_eval textarena gem-llm browsergym-core \
     "${rllib[@]}"
+
+for version in 3.12 3.13 3.14; do
+    for python in "$(command -v "python$version" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+        # The stand-in that pyenv puts on the path fails where no version is chosen.
+        if [[ -x $python ]] && "$python" -c '' 2>/dev/null; then
+            place=.venv-python$version wanted="$("$python" -VV) in $PWD, $(cat pyproject.toml constraints.txt | cksum)"
+            if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
+                rm -f "$place/installed"
+                echo "installing Python $version into $place (once, half a minute) ..." >&2
+                "$python" -m venv --without-pip "$place"
+                python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-compile \
+                    -c constraints.txt -e '.[grid,math,sql,web,chat]' pytest hypothesis
+                printf '%s\n' "$wanted" >"$place/installed"
+            fi
+            break
+        fi
+    done
+done
