@@ -224,7 +224,7 @@ class Report:
         if self.solved_to is not None:
             beyond = {
                 0.0: "fewer than half of the easiest tasks are solved",
-                1.0: "half of the hardest tasks are solved",
+                1.0: "more than half of the hardest tasks are solved",
             }
             at = f"half of the tasks are solved at difficulty {self.solved_to}"
             caption.append(beyond.get(self.solved_to.mean, at))

@@ -100,7 +100,7 @@ class TestPrinting:
         [
             (0.0, "fewer than half of the easiest tasks are solved"),
             (0.4, "half of the tasks are solved at difficulty 0.40"),
-            (1.0, "half of the hardest tasks are solved"),
+            (1.0, "more than half of the hardest tasks are solved"),
         ],
     )
     def test_the_difficulty_of_half_the_tasks_is_told_where_it_lies_within_the_range(self, half, sentence):
