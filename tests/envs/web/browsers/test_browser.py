@@ -110,6 +110,24 @@ SESSIONS = {
         "key Enter",
     ),
     "double clicks": ("goto /form", "dblclick Box", "dblclick Green", "dblclick First", "key x", "dblclick Go"),
+    "links to new tabs": (
+        *("goto /files", "click New", "back", 'fill First "x"', "tab 0", "tab 1", "close_tab"),
+        *["click New", "tab 0"] * 8,
+    ),
+    "downloads": (
+        *("goto /files", "click List", 'open_file "list.csv"', "wait", "click List", "click Named", "click Missing"),
+        *("click Far", 'open_file "nothing"', "click Read", "back", "new_tab", 'open_file "list (1).csv"', "tab 0"),
+    ),
+    "uploads": (
+        *("goto /files", "click List", "click Upload", 'upload A "list.csv"', "click A", 'upload Text "list.csv"'),
+        *('fill Text "a\nb"', 'upload A "/etc/passwd"', "new_tab", "tab 0", "click Send"),
+        *("goto /files", "click Names", 'upload A "list.csv"', "press Text Enter"),
+    ),
+    "frames": (
+        *("goto /framed", 'fill Outer "o"', 'fill Word "w"', 'fill After "z"', "click Other", "click Back", "back"),
+        *("goto /framed", 'fill After "z"', "click Tick", "new_tab", "tab 0", "press Q Enter", "click Aside", "tab 0"),
+        *("click Home", "goto /framed", "click Out", "back", 'fill Q "q"', "key Enter", 'write "x"', "close_tab"),
+    ),
     "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
 }
 
