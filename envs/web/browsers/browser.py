@@ -124,6 +124,10 @@ class Browser:
         """Return the control that a click at a point of the viewport, in pixels, would reach."""
         raise NotImplementedError
 
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> str | None:
+        """Drag the card of a board at a point of the viewport to another point, in pixels. Return an error or None."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Release the browser's resources."""
 
@@ -183,9 +187,12 @@ class Browser:
             case "key" | "write":
                 control = self.page.controls[self.focused - 1] if self.focused else None
                 return (type_text if command.verb == "write" else press_key)(self, control, command.text)
-            case "click_at" | "dblclick_at":
+            case "click_at" | "dblclick_at" | "drag_at":
                 if not self.has_boxes:
-                    return f"{command.verb} needs a page with a layout (backend='chromium'); use click [ID]."
+                    instead = "drag [ID] [ID]" if command.verb == "drag_at" else "click [ID]"
+                    return f"{command.verb} needs a page with a layout (backend='chromium'); use {instead}."
+                if command.verb == "drag_at":
+                    return self.drag(*map(float, command.text.split()))
                 control = self.control_at(*map(float, command.text.split()))
                 if control is None:
                     self.focused = 0

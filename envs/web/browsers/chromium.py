@@ -127,6 +127,15 @@ _HIT = f"""([x, y]) => {{
     return {_ALL}.indexOf(e);
 }}"""
 
+# What a drag between two points does: "" if it moves a card, "stays" if it leads nowhere else, or an error.
+_DRAG = """([x, y, toX, toY]) => {
+    const card = document.elementFromPoint(x, y)?.closest('[data-part~=card]');
+    if (!card) return 'There is no card of a board at the first point.';
+    const lane = document.elementFromPoint(toX, toY)?.closest('section');
+    if (!lane?.querySelector('[data-part~=drop]')) return 'There is no lane of a board at the second point.';
+    return lane.contains(card) ? 'stays' : '';
+}"""
+
 
 class ChromiumBrowser(Browser):
     """Browser context of Chromium; see the module."""
@@ -316,6 +325,25 @@ class ChromiumBrowser(Browser):
 
         place = self._call(self._engine.call, find)
         return next((control for control in self.page.controls if control.place == place), None)
+
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> str | None:
+        def move() -> Any:
+            self._measure()
+            if outcome := self._tab.evaluate(_DRAG, [x, y, to_x, to_y]):
+                return outcome
+            mouse = self._tab.mouse
+            mouse.move(x, y)
+            mouse.down()
+            mouse.move(to_x, to_y, steps=4)
+            mouse.up()
+            return ""
+
+        outcome = self._call(self._engine.call, move)
+        if outcome:
+            return None if outcome == "stays" else outcome
+        self._do(self._tab.evaluate, f"() => {_READ}")
+        self.focused, self.selected = 0, False
+        return None
 
     def _measure(self) -> list[Any]:
         """Scroll to the first control among the lines shown, and return the boxes of all elements that may be controls.

@@ -159,6 +159,25 @@ def _upload(browser: Any, control: Control, text: str) -> str | None:
     return None
 
 
+def _drag(browser: Any, control: Control, text: str) -> str | None:
+    """Drag the card of a board that a control is on to the lane that the control with the id ``text`` is in: grab and
+    drop in one action."""
+    controls, number = browser.page.controls, int(text.strip("[]"))
+    if not 1 <= number <= len(controls):
+        return f"There is no control [{number}] here; ids go from 1 to {len(controls)}."
+    if control.element.get("data-part") != "grab":
+        return f"Control [{control.number}] cannot be dragged; of a board, the buttons of its cards can."
+    lane = next(controls[number - 1].element.iterancestors("section"), None)
+    lanes = [one for one in browser.page.root.iter("section") if one.find("*[@data-part='drop']") is not None]
+    if lane not in lanes:
+        return f"Control [{number}] is in no lane of a board."
+    browser.operate(control, "click")
+    drops = [one for one in browser.page.controls if one.element.get("data-part") == "drop"]
+    browser.operate(drops[lanes.index(lane)], "click")
+    browser.focused, browser.selected = 0, False
+    return None
+
+
 def _press(browser: Any, control: Control, key: str) -> str | None:
     is_box = control.role in ("checkbox", "radio")
     if browser.page.has_widgets and find_effects(control.element, key):
@@ -192,6 +211,7 @@ ACTIONS: Mapping[str, Callable[[Any, Control, str], str | None]] = {
     "select": _select,
     "press": _press,
     "upload": _upload,
+    "drag": _drag,
     "check": functools.partial(_tick, ticked=True),
     "uncheck": functools.partial(_tick, ticked=False),
     # Nothing on a page depends on these.
