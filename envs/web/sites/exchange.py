@@ -30,18 +30,19 @@ class WebRequest(wrappers.Request):
 
 
 class Response:
-    """A page, or a redirect.
+    """A page, a file, or a redirect.
 
     Args:
         html: the page.
         status: the HTTP status code.
         location: the target of a redirect.
+        kind: the media type.
     """
 
-    def __init__(self, html: str, status: int = 200, location: str = ""):
+    def __init__(self, html: str, status: int = 200, location: str = "", kind: str = "text/html"):
         self.status = f"{status} {HTTP_STATUS_CODES[status].upper()}"
         self.content = html.encode()
-        self.headers = [("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(self.content)))]
+        self.headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(self.content)))]
         self.headers.append(("Location", _encode(location)) if location else ("Cache-Control", "no-store"))
 
     def set_cookie(self, name: str, value: str, **options: Any) -> None:
