@@ -109,6 +109,12 @@ class WebTaskEnv(Game):
 
             name, family, given = type(self).__name__, self.param_space, kwargs.get("axes")
             self._templates = find_templates(name, self.site, getattr(family["intent"], "choices", ()), templates)
+            blind = [one.name for one in self._templates if one.needs_picture]
+            if blind and kwargs.get("render_mode") != "rgb_array":
+                raise InputError(
+                    f"templates={', '.join(blind)} ask for what only a picture shows; make the environment with "
+                    "backend='chromium' and render_mode='rgb_array', and show the agent what render() returns."
+                )
             narrow = narrowed_axes(self._templates, family)
             if given is None or isinstance(given, Mapping):
                 kwargs["axes"] = {**{k: v for k, v in narrow.items() if k not in kwargs}, **(given or {})}
@@ -183,6 +189,7 @@ class WebTaskEnv(Game):
         self._open = OpenSite(None, site, browser)
         site.restore(content)
         browser.clear_cookies()
+        browser.files, browser.opened = (), ""
         return site, browser
 
     def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
@@ -222,6 +229,7 @@ class WebTaskEnv(Game):
     # Playing.
 
     def observe(self, state: WebState) -> str:
+        from .browsers.files import describe_files
         from .browsers.layout import add_boxes
         from .browsers.observations import OBSERVATIONS, quote, show_window
         from .browsers.page_cache import parse_page
@@ -234,6 +242,7 @@ class WebTaskEnv(Game):
             lines = add_boxes(page, lines, state.boxes or self._boxes_of(self._resume(state)[1]))
         shown = show_window(lines, tab.scrolled, self.lines)
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
+        about += describe_files(tab.files, tab.opened)
         if tab.others:
             pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
             titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))

@@ -192,7 +192,9 @@ class Page:
                 if run:
                     self._flush(depth)
                 role = element.get("role")
-                if role in _CONTAINERS:
+                if role == "img":
+                    run.append(f" {self._label_of(element)} ")
+                elif role in _CONTAINERS:
                     self._walk_landmark(element, element.tag, depth, role)
                 else:
                     self._enter(element, depth, role if role in ("alert", "status") else "text")

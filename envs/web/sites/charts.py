@@ -35,15 +35,18 @@ def draw_bars(points: Points) -> Markup:
 
 
 def draw_line(points: Points, style: str = "") -> Markup:
-    """Return a line chart with each number above its point. ``style`` is the CSS of the picture, if it is a file of
-    its own."""
+    """Return a line chart with each number above its point, or below it in a valley. ``style`` is the CSS of the
+    picture, if it is a file of its own."""
     step, top = (WIDTH - 2 * _LEFT) / max(len(points), 1), max((number for _, number in points), default=1)
     places = [(_LEFT + (place + 0.5) * step, _height(number, top)) for place, (_, number) in enumerate(points)]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     parts = [Markup('<polyline points="{}" fill="none" stroke="{}" stroke-width="3"/>').format(path, "#4d8f7f")]
-    for (x, y), (name, number) in zip(places, points, strict=True):
+    for place, ((x, y), (name, number)) in enumerate(zip(places, points, strict=True)):
+        around = [places[other][1] for other in (place - 1, place + 1) if 0 <= other < len(places)]
+        # Heights are distances from the upper edge.
+        side = 20 if sum(around) < len(around) * y else -10
         parts.append(Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="#4d8f7f"/>').format(x, y))
-        parts += [_TEXT.format(x, y - 10, 13, number), _TEXT.format(x, HEIGHT - _FOOT + 18, 12, name)]
+        parts += [_TEXT.format(x, y + side, 13, number), _TEXT.format(x, HEIGHT - _FOOT + 18, 12, name)]
     return _finish(parts, style)
 
 

@@ -95,14 +95,18 @@ class HasPapers(WebSite):
     @route("/figures")
     def figures(self, request: WebRequest) -> Response:
         pages = self.papers_pages
-        bars = draw_bars([tuple(row) for row in self.query(pages.sql)])
-        return self.page(request, "figures.html", pages=pages, bars=bars, trend=self.trend())
+        names = [name for (name,) in self.query(pages.sql)]
+        bars = draw_bars(pages.bars_of(self._first_title(), names))
+        return self.page(request, "figures.html", pages=pages, bars=bars, trend=self._trend())
 
     @route("/figures/trend.svg")
     def trend_picture(self, request: WebRequest) -> Response:
-        style = "color: #667; font-family: sans-serif; background: transparent"
-        return Response(draw_line(self.trend(), style), kind="image/svg+xml")
+        style = "color-scheme: light dark; color: light-dark(#333, #ddd); font-family: sans-serif"
+        return Response(draw_line([(month[:3], number) for month, number in self._trend()], style), kind="image/svg+xml")
 
-    def trend(self) -> list[tuple[str, int]]:
-        """Return pairs (month, number) of the line chart."""
-        return self.papers_pages.trend_of(self.one(f"{self.details_pages.sql} ORDER BY id")["title"])
+    def _trend(self) -> list[tuple[str, int]]:
+        return self.papers_pages.trend_of(self._first_title())
+
+    def _first_title(self) -> str:
+        """Return the title of the first object, from which the charts are made up."""
+        return self.one(f"{self.details_pages.sql} ORDER BY id")["title"]

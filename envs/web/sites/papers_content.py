@@ -4,7 +4,7 @@ the title of an object, as in `details_content`."""
 from __future__ import annotations
 
 import calendar
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .details_content import Choices, draw_number
@@ -26,8 +26,8 @@ class Papers:
         remark: label of the text in the form of the frame.
         hand_in: label of the field that takes a file.
         chart: title of the bar chart.
-        unit: the numbers of the bar chart in words.
-        sql: query for the bars: name and number.
+        unit: what its numbers count.
+        sql: query for the names of its bars.
         trend: title of the line chart.
     """
 
@@ -61,10 +61,14 @@ class Papers:
         number = draw_number(title, self.reference)
         return f"{number % 900 + 100}/{'KLMNPRSTVX'[number // 1_000 % 10]}{number // 10_000 % 90 + 10}"
 
+    def bars_of(self, title: str, names: Iterable[str]) -> list[tuple[str, int]]:
+        """Return pairs (name, number) of the bar chart of a site whose first object has this title."""
+        return [(name, 112 + draw_number(title, f"{self.chart} {name}") % 880) for name in names]
+
     def trend_of(self, title: str) -> list[tuple[str, int]]:
         """Return pairs (month, number) of the line chart of a site whose first object has this title."""
         return [
-            (calendar.month_abbr[month], 200 + draw_number(title, f"month {month}") % 700) for month in range(1, 13)
+            (calendar.month_name[month], 200 + draw_number(title, f"month {month}") % 700) for month in range(1, 13)
         ]
 
 
@@ -88,9 +92,9 @@ PAPERS: Mapping[str, Papers] = {
         grades=("too much", "just right", "too little"),
         remark="What to improve",
         hand_in="Proof of purchase",
-        chart="Products by category",
-        unit="products",
-        sql="SELECT category, count(*) FROM products GROUP BY category ORDER BY category",
+        chart="Returns by category",
+        unit="returns",
+        sql="SELECT DISTINCT category FROM products ORDER BY category",
         trend="Visitors by month",
     ),
     "booking": Papers(
@@ -111,9 +115,9 @@ PAPERS: Mapping[str, Papers] = {
         grades=("pay now", "pay on arrival", "send a reminder"),
         remark="Name on the receipt",
         hand_in="Signed form",
-        chart="Rooms by town",
-        unit="rooms",
-        sql="SELECT h.town, count(*) FROM rooms r JOIN houses h ON h.id = r.house GROUP BY h.town ORDER BY h.town",
+        chart="Late arrivals by town",
+        unit="late arrivals",
+        sql="SELECT DISTINCT town FROM houses ORDER BY town",
         trend="Nights booked by month",
     ),
     "forum": Papers(
@@ -134,16 +138,16 @@ PAPERS: Mapping[str, Papers] = {
         grades=("friendly", "mixed", "harsh"),
         remark="Reason",
         hand_in="Transcript of another place",
-        chart="Threads by board",
-        unit="threads",
-        sql="SELECT b.name, count(*) FROM threads t JOIN boards b ON b.id = t.board GROUP BY b.name ORDER BY b.name",
+        chart="Complaints by board",
+        unit="complaints",
+        sql="SELECT name FROM boards ORDER BY name",
         trend="Posts by month",
     ),
     "tracker": Papers(
         sheet="Test protocol",
         facts={
             "Run on": ("rig 2", "rig 4", "rig 7", "rig 9", "rig 12"),
-            "Failures": ("0", "1", "3", "6", "8", "13"),
+            "Failures": ("2 of 310", "5 of 275", "11 of 640", "17 of 890", "23 of 455", "38 of 720"),
             "Signed by": ("Alva Berg", "Bo Cain", "Cora Dahl", "Dan Ebert", "Edda Falk"),
         },
         notice="Release note",
@@ -157,9 +161,9 @@ PAPERS: Mapping[str, Papers] = {
         grades=("urgent", "welcome", "not needed"),
         remark="Seen on",
         hand_in="Log file",
-        chart="Tickets by project",
-        unit="tickets",
-        sql="SELECT project, count(*) FROM tickets GROUP BY project ORDER BY project",
+        chart="Overtime by project",
+        unit="hours of overtime",
+        sql="SELECT DISTINCT project FROM tickets ORDER BY project",
         trend="Reports by month",
     ),
     "admin": Papers(
@@ -180,9 +184,9 @@ PAPERS: Mapping[str, Papers] = {
         grades=("one day", "two days", "four days"),
         remark="Address",
         hand_in="Signed agreement",
-        chart="Users by team",
-        unit="users",
-        sql="SELECT t.name, count(*) FROM users u JOIN teams t ON t.id = u.team GROUP BY t.name ORDER BY t.name",
+        chart="Support calls by team",
+        unit="support calls",
+        sql="SELECT name FROM teams ORDER BY name",
         trend="Logins by month",
     ),
     "wiki": Papers(
@@ -203,9 +207,9 @@ PAPERS: Mapping[str, Papers] = {
         grades=("too short", "clear", "too long"),
         remark="What is missing",
         hand_in="Scan of a source",
-        chart="Articles by kind",
-        unit="articles",
-        sql="SELECT kind, count(*) FROM articles GROUP BY kind ORDER BY kind",
+        chart="Corrections by kind",
+        unit="corrections",
+        sql="SELECT DISTINCT kind FROM articles ORDER BY kind",
         trend="Readers by month",
     ),
 }
