@@ -1,5 +1,5 @@
-"""Tasks that need widgets, played by a visitor who opens nothing: menus, dialogs and tabs stay as they were loaded, frames
-are empty, and links to files and new tabs lead nowhere.
+"""Tasks that need widgets, played by a visitor who opens nothing: menus, dialogs and tabs stay as they were loaded,
+frames are empty, and links to files and new tabs lead nowhere.
 
 The visitor follows the solver. Where an answer is asked for, it counts as known if every part of it was in the text of
 some page on the way, so that the visitor is never judged worse than an agent that reads all that is shown.

@@ -38,7 +38,9 @@ _LANDMARKS = {
 }
 # Landmarks that are shown only if they have a name.
 _NAMED = frozenset({"region", "form", "group"})
-_SKIPPED = frozenset({"head", "title", "link", "meta", "script", "style", "template", "svg", "legend", "iframe", "object"})
+_SKIPPED = frozenset(
+    {"head", "title", "link", "meta", "script", "style", "template", "svg", "legend", "iframe", "object"}
+)
 _BLOCKS = frozenset(
     {
         *("address", "article", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl", "dt"),
@@ -257,7 +259,9 @@ class Page:
     def _add_control(self, element: Any, tag: str, depth: int) -> None:
         kind = (element.get("type") or "").strip().lower() if tag in ("input", "button") else tag
         if tag == "input" and kind not in _TEXTUAL and kind not in _BUTTONS:
-            kind = kind if kind in ("hidden", "checkbox", "radio", "file") else "text" if kind == "" else f"{kind} field"
+            kind = (
+                kind if kind in ("hidden", "checkbox", "radio", "file") else "text" if kind == "" else f"{kind} field"
+            )
         elif tag == "button" and kind not in ("button", "reset"):
             kind = "submit"
         if kind == "hidden" or (self._hides and is_hidden(element)):

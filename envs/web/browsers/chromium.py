@@ -73,7 +73,10 @@ _FOLLOW = f"place => {_ALL}[place].click()"
 _FOCUS = f"place => {_ALL}[place].focus()"
 _FIND = f"place => {_ALL}[place]"
 # Index of the frame that an element is in.
-_FRAME = f"place => [...document.querySelectorAll('iframe')].findIndex(f => f.contentDocument === {_ALL}[place].ownerDocument)"
+_FRAME = f"""place => {{
+    const inner = {_ALL}[place].ownerDocument;
+    return [...document.querySelectorAll('iframe')].findIndex(frame => frame.contentDocument === inner);
+}}"""
 # The text at an address, without leaving the page.
 _FETCH = """async path => {
     const answer = await fetch(path, {cache: 'no-store'});

@@ -145,9 +145,7 @@ class InProcessBrowser(Browser):
             url = resolve(request.url, location)
             if not url.startswith(f"{self.origin}/"):
                 raise BrowserFailure(f"the site leads to another one: {url}")
-            request = (
-                replace(request, url=url) if status in (307, 308) else FormRequest("GET", url)
-            )
+            request = replace(request, url=url) if status in (307, 308) else FormRequest("GET", url)
         else:
             raise BrowserFailure(f"the site redirects more than {MOST_REDIRECTS} times")
         kind = next((value for name, value in headers if name.lower() == "content-type"), "")

@@ -103,7 +103,15 @@ _TAGS = {
     "complementary": "aside",
     "region": "section",
 }
-_TAGS |= {"frame": "iframe", "group": "fieldset", "search": "search", "heading": "h2", "text": "p", "alert": "p", "status": "p"}
+_TAGS |= {
+    "frame": "iframe",
+    "group": "fieldset",
+    "search": "search",
+    "heading": "h2",
+    "text": "p",
+    "alert": "p",
+    "status": "p",
+}
 
 
 def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
@@ -138,9 +146,7 @@ def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
 _LEFT_OUT = frozenset({"head", "title", "link", "meta", "script", "style", "template", "svg"})
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 _BARE = frozenset({"checked", "selected", "disabled", "required", "multiple", "readonly", "hidden", "novalidate"})
-_PIECES = frozenset(
-    {"div", "form", FRAME, "li", "p", "tr", "td", "th", "section", "nav", "h1", "h2", "h3", "article"}
-)
+_PIECES = frozenset({"div", "form", FRAME, "li", "p", "tr", "td", "th", "section", "nav", "h1", "h2", "h3", "article"})
 
 
 def describe_dom(page: Page, edits: Edits) -> list[str]:

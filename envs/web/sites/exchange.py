@@ -5,6 +5,7 @@ A request parses its parts lazily. A response is text with a status. Both use th
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,10 @@ _NONE: ImmutableMultiDict[str, str] = ImmutableMultiDict()
 
 class WebRequest(wrappers.Request):
     """A request of a visitor, which parses query and cookies only if there are any."""
+
+    def _get_file_stream(self, *args: Any, **kwargs: Any) -> io.BytesIO:
+        """Return the place of an uploaded file, which is in memory: none is written."""
+        return io.BytesIO()
 
     @cached_property
     def args(self) -> MultiDict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -102,7 +102,9 @@ class HasPapers(WebSite):
     @route("/figures/trend.svg")
     def trend_picture(self, request: WebRequest) -> Response:
         style = "color-scheme: light dark; color: light-dark(#333, #ddd); font-family: sans-serif"
-        return Response(draw_line([(month[:3], number) for month, number in self._trend()], style), kind="image/svg+xml")
+        return Response(
+            draw_line([(month[:3], number) for month, number in self._trend()], style), kind="image/svg+xml"
+        )
 
     def _trend(self) -> list[tuple[str, int]]:
         return self.papers_pages.trend_of(self._first_title())

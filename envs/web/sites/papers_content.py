@@ -1,5 +1,5 @@
-"""`Papers` of each site, in `PAPERS`: what its pages with files, frames, new tabs and charts say. Values are made up from
-the title of an object, as in `details_content`."""
+"""`Papers` of each site, in `PAPERS`: what its pages with files, frames, new tabs and charts say. Values are made up
+from the title of an object, as in `details_content`."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ PAPERS: Mapping[str, Papers] = {
     "admin": Papers(
         sheet="Equipment list",
         facts={
-            "Keys": ("2", "3", "5", "6", "9"),
+            "Key": ("K 12", "K 27", "K 31", "K 58", "K 76", "K 84"),
             "Locker": ("L 04", "L 11", "L 18", "L 26", "L 33", "L 47"),
             "Handed out by": ("Finn Gale", "Gry Holm", "Hal Ives", "Ida Jung", "Jon Kerr"),
         },

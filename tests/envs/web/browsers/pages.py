@@ -45,18 +45,18 @@ two</textarea>
 </form>"""
 
 FRAME = (
-    '<html><head><title>Inner</title></head><body><p>Inside <b>here</b></p><label for=same>Word</label>'
+    "<html><head><title>Inner</title></head><body><p>Inside <b>here</b></p><label for=same>Word</label>"
     '<input id=same name=word><a href="other?x=1">Other</a> <a href="/lone" target=_top>Out</a>'
     '<a href="/form" target=_blank>Aside</a><form action="/echo" method=post><input name=q aria-label=Q>'
-    '<label><input type=checkbox name=c> Tick</label><button>Send</button></form></body></html>'
+    "<label><input type=checkbox name=c> Tick</label><button>Send</button></form></body></html>"
 )
 UPLOAD = (
-    '<form action=/echo method=post {attributes}><input type=file name=file aria-label=A><input type=file'
-    ' name=none aria-label=None><input name=text aria-label=Text><button>Send</button></form>'
+    "<form action=/echo method=post {attributes}><input type=file name=file aria-label=A><input type=file"
+    " name=none aria-label=None><input name=text aria-label=Text><button>Send</button></form>"
 )
 
 PAGES = {
-    "/framed": '<title>Framed</title><h1>Framed</h1><label for=same>Outer</label><input id=same>'
+    "/framed": "<title>Framed</title><h1>Framed</h1><label for=same>Outer</label><input id=same>"
     '<iframe src="/inner" title="Part &gt; one"></iframe><p>Between</p><iframe src="//evil.example/"></iframe>'
     '<iframe src="inner?2" title=Two></iframe><input aria-label=After><a href="/">Home</a>',
     "/inner": FRAME,
