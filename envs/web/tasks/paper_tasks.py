@@ -41,6 +41,13 @@ class PapersTemplate(DetailsTemplate):
         walk.click("link", "Details and plans")
         walk.click("link", LINK)
 
+    def read_notice(self, walk: Walk, title: str) -> None:
+        """Let the solver read the notice in its tab, and come back to the papers."""
+        place = walk.browser.place
+        walk.click("link", self.papers.notice)
+        walk.read(self.papers.reference_of(title))
+        walk.close_tab(place)
+
 
 class ReadSheet(PapersTemplate, ReadTemplate):
     """Report a line of a file that has to be downloaded and opened."""
@@ -94,9 +101,7 @@ class ReadNotice(PapersTemplate, ReadTemplate):
         return [self.papers.reference]
 
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
-        walk.click("link", self.papers.notice)
-        walk.read(self.papers.reference_of(title))
-        walk.go_to_tab(0)
+        self.read_notice(walk, title)
 
 
 class WriteAtDesk(PapersTemplate, PlanTemplate):
@@ -153,9 +158,7 @@ class CopyReference(PapersTemplate, PlanTemplate):
         return Goal(added={"plans": rows}, milestone_pages=self.paths(slots))
 
     def use(self, walk: Walk, slots: Slots, title: str) -> None:
-        walk.click("link", self.papers.notice)
-        walk.read(self.papers.reference_of(title))
-        walk.go_to_tab(0)
+        self.read_notice(walk, title)
         walk.select(self.papers.rating, slots["grade"])
         walk.fill(self.papers.remark, self.papers.reference_of(title))
         walk.click("button", "Send")

@@ -60,9 +60,11 @@ class Walk:
         """Put a file into a field for files."""
         self._do("upload", self._need("file", field), name)
 
-    def go_to_tab(self, place: int) -> None:
-        """Go to the tab with an index."""
-        self._perform(Command("tab", 0, str(place)))
+    def close_tab(self, place: int) -> None:
+        """Close the tab that is shown, and go to the one with index ``place``."""
+        self._perform(Command("close_tab"))
+        if self.browser.place != place:
+            self._perform(Command("tab", 0, str(place)))
 
     def seek(self, role: str, name: str) -> None:
         """Click on a control of this page or of the following result pages."""

@@ -172,6 +172,7 @@ def test_a_room_with_a_similar_name_is_the_wrong_one():
     click(env, "Continue")
     click(env, "I accept the conditions of the house")
     click(env, "Book with obligation to pay")
+    click(env, "Confirm")
     info = env.step('answer "done"')[4]
     assert not info["is_success"]
     assert "bookings" in info["feedback"]
@@ -190,6 +191,7 @@ def test_a_booking_made_and_cancelled_again_leaves_a_trace_that_fails():
     click(env, "Continue")
     click(env, "I accept the conditions of the house")
     click(env, "Book with obligation to pay")
+    click(env, "Confirm")
     (new,) = {*_bookings(env)} - shown
     click(env, new)
     click(env, "Cancel booking")

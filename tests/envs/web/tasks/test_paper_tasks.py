@@ -80,3 +80,15 @@ def test_the_solver_of_a_chart_succeeds_where_a_picture_is_shown(site: str, name
     env.reset(seed=1)
     assert not env.step('answer "done"')[4]["is_success"]
     env.close()
+
+
+def test_the_solver_goes_on_from_several_tabs():
+    env = make("wiki", templates="read-notice", slack=10.0, items=2)
+    env.reset(seed=0)
+    for action in ("new_tab", "goto /table", "new_tab", "tab 1", "click [3]"):
+        env.step(action)
+    for action in env.plan(env.here()):
+        info = env.step(action)[4]
+        assert info["action_error"] is None
+    assert info["is_success"]
+    assert len(env.here().tab.others) == 2
