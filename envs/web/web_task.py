@@ -55,14 +55,15 @@ class WebTaskEnv(Game):
         lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
         prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
             solutions.
-        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all. Unless given,
-            the axes are restricted to values with which these templates have tasks, such as their intents.
+        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all but those that
+            need a picture. Unless given, the axes are restricted to values with which these templates have tasks, such
+            as their intents.
         **kwargs: arguments of `TaskEnv`.
 
     Raises:
         MissingExtra: the optional dependencies [web] are not installed.
         InputError: an unknown backend, observation, prompt or template; too few lines; pictures or boxes with a backend
-            that makes none; or Chromium is missing.
+            that makes none; a template that needs a picture without ``render_mode="rgb_array"``; or Chromium is missing.
     """
 
     site: ClassVar[str]
@@ -246,7 +247,9 @@ class WebTaskEnv(Game):
         if tab.others:
             pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
             titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))
-            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}\n"
+            about += (
+                f"Tabs: {', '.join(titles)}; this is tab {tab.place}; tab 0 goes to the first, close_tab closes one\n"
+            )
         head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{shown}"[:MOST_CHARACTERS]
 
