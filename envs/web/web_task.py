@@ -63,7 +63,7 @@ class WebTaskEnv(Game):
     Raises:
         MissingExtra: the optional dependencies [web] are not installed.
         InputError: an unknown backend, observation, prompt or template; too few lines; pictures or boxes with a backend
-            that makes none; a template that needs a picture without ``render_mode="rgb_array"``; or Chromium is missing.
+            that makes none; a template that needs a picture without ``render_mode="rgb_array"``; or no Chromium.
     """
 
     site: ClassVar[str]
@@ -230,10 +230,10 @@ class WebTaskEnv(Game):
     # Playing.
 
     def observe(self, state: WebState) -> str:
-        from .browsers.files import describe_files
         from .browsers.layout import add_boxes
         from .browsers.observations import OBSERVATIONS, quote, show_window
         from .browsers.page_cache import parse_page
+        from .browsers.stored_files import describe_files
         from .tasks.template import make_task_start
 
         tab, page = state.tab, parse_page(state.tab.html)
@@ -247,9 +247,7 @@ class WebTaskEnv(Game):
         if tab.others:
             pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
             titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))
-            about += (
-                f"Tabs: {', '.join(titles)}; this is tab {tab.place}; tab 0 goes to the first, close_tab closes one\n"
-            )
+            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}; tab N, close_tab\n"
         head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{shown}"[:MOST_CHARACTERS]
 

@@ -28,7 +28,7 @@ Edits = Mapping[int, Value]
 
 # Tags of elements that may be controls; `Control.place` is the index among all of these elements.
 CONTROLS = ("a", "button", "input", "select", "textarea")
-# Tag of the element that stands for a frame, with its document as content; see `frames`.
+# Tag of the element that stands for a frame, with its document as content; see `page_frames`.
 FRAME = "page-frame"
 # Most characters of one name or piece of text, and options shown of a list.
 LONGEST, MOST_OPTIONS = 300, 40

@@ -4,7 +4,7 @@
 address on another site) and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers
 accept the same actions and differ only in how they carry them out. `Browser.tab` takes a snapshot and `Browser.restore`
 restores it; the state of the site is not part of a snapshot. Of several tabs, one is active; others are snapshots.
-Pages in frames are part of the page, as `frames` says; `back` passes over pages that were left within a frame.
+Pages in frames are part of the page, as `page_frames` says; `back` passes over pages that were left within a frame.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ....registry import Registry
 from .accessibility import Control, Page, Value, frame_of
 from .commands import Command
 from .control_actions import ACTIONS, target_frame
-from .files import StoredFile, add_file, find_file
 from .forms import FormRequest, resolve
 from .keyboard import press_key, type_text
 from .layout import Box
 from .observations import WINDOW
+from .stored_files import StoredFile, add_file, find_file
 from .tab import Tab
 
 # Maximum number of pages that `back` can return to, and of open tabs.

@@ -17,15 +17,15 @@ from .accessibility import CONTROLS, FRAME, Control, Value
 from .browser import Browser, BrowserFailure
 from .chromium_engine import HEADER, POLICY, SECONDS, ChromiumEngine, engine, find_chromium
 from .control_actions import target_frame
-from .files import StoredFile
 from .forms import FormRequest
-from .frames import split_frames
 from .layout import Box
 from .observations import WINDOW
 from .page_cache import parse_page
+from .page_frames import split_frames
+from .stored_files import StoredFile
 from .tab import Tab
 
-# Elements that may be controls, those within frames included, in the order of the document of `frames`.
+# Elements that may be controls, those within frames included, in the order of the document of `page_frames`.
 _ALL = """(() => {
     const every = doc => [...doc.querySelectorAll('CONTROLS,iframe')].flatMap(e => e.tagName !== 'IFRAME' ? [e]
         : doc === document && e.contentDocument && e.contentDocument.body ? every(e.contentDocument) : []);

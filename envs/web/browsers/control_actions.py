@@ -14,10 +14,10 @@ from typing import Any
 
 from ....errors import shorten
 from .accessibility import Control, frame_of
-from .files import find_file
 from .forms import controls_of, default_button, find_option, find_value, form_of, send_form
 from .keyboard import press_key, type_text
 from .observations import value_of
+from .stored_files import find_file
 from .widgets import find_effects
 
 # A valid floating-point number in HTML; browsers reject all other spellings.

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urljoin, urlsplit, urlunsplit
 
 from .accessibility import FRAME, Control, Edits, Page, frame_of
-from .files import StoredFile
 from .observations import value_of
+from .stored_files import StoredFile
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # Characters of an address that are not encoded; "%" because it begins characters that are encoded already.

@@ -17,9 +17,9 @@ from .accessibility import FRAME, Control, Value, frame_of
 from .browser import Browser, BrowserFailure
 from .control_actions import target_frame
 from .forms import FormRequest, form_of, resolve
-from .frames import fill_frames, replace_frame
 from .observations import WINDOW, value_of
 from .page_cache import parse_page
+from .page_frames import fill_frames, replace_frame
 from .tab import Tab
 from .widgets import find_effects, run_event
 

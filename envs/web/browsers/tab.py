@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .accessibility import Value
-from .files import StoredFile
+from .stored_files import StoredFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class ReportOldValue(WebTemplate):
 
     site, name, intent, answer, pages = "wiki", "report-old-value", "report", "old", ("/article/{article}/history",)
     question = (
-        'According to the history of the article "{title}", what was the value of "{label}" before somebody changed it? '
+        'According to the history of the article "{title}", what was the value of "{label}" before it was changed? '
         "Answer with this value only."
     )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from palaestra.envs.web.browsers.commands import Command
-from palaestra.envs.web.browsers.files import StoredFile
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
+from palaestra.envs.web.browsers.stored_files import StoredFile
 from palaestra.envs.web.sites.charts import draw_bars, draw_line
 from palaestra.envs.web.sites.papers import MOST_CHARACTERS
 from palaestra.envs.web.sites.papers_content import PAPERS

@@ -8,7 +8,8 @@ import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.commands import Command
-from palaestra.envs.web.browsers.files import (
+from palaestra.envs.web.browsers.page_cache import parse_page
+from palaestra.envs.web.browsers.stored_files import (
     MOST_CHARACTERS,
     MOST_FILES,
     MOST_LINES,
@@ -17,7 +18,6 @@ from palaestra.envs.web.browsers.files import (
     describe_files,
     find_file,
 )
-from palaestra.envs.web.browsers.page_cache import parse_page
 
 from .pages import make_browser, missing_chromium, number_of
 
