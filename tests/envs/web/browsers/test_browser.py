@@ -151,6 +151,19 @@ def test_chromium_and_the_browser_within_the_process_agree(session: str):
     real.close()
 
 
+@pytest.mark.parametrize("session", ["frames", "uploads", "links to new tabs"])
+def test_each_browser_restores_what_the_other_one_shows(session: str):
+    real, fast = make_browser("chromium"), make_browser("inprocess")
+    for action in SESSIONS[session][:14]:
+        written = name_ids(fast, action)
+        act(fast, written)
+        real.restore(fast.tab())
+        assert show(real) == show(fast), action
+        fast.restore(real.tab())
+        assert show(real) == show(fast), action
+    real.close()
+
+
 def test_keys_do_what_they_do_in_chromium():
     real, fast = make_browser("chromium"), make_browser("inprocess")
     act(real, "goto /form"), act(fast, "goto /form")
