@@ -107,3 +107,13 @@ def test_files_are_shown_until_the_next_action_and_end_with_the_episode():
     other.set_state(state)
     assert 'Files: "test-protocol-2.txt"' in other.step("goto /")[0]
     assert "Files:" not in env.reset(seed=1)[0]
+
+
+def test_an_impossible_action_leaves_a_file_open():
+    browser = make_browser("inprocess")
+    browser.files = (StoredFile("a.txt", "x"),)
+    assert browser.perform(Command("open_file", 0, "a.txt")) is None
+    assert browser.perform(Command("click", 999))
+    assert browser.opened == "a.txt"
+    assert browser.perform(Command("wait")) is None
+    assert browser.opened == ""
