@@ -58,7 +58,7 @@ FUNCTIONS = (
     ToolFunction(
         "tab",
         "go to another open tab",
-        {"text": {"type": "string", "description": "its number, from 0, such as 0"}},
+        {"text": {"type": "integer", "description": "its number, from 0"}},
     ),
     ToolFunction("open_file", "show a file", {"text": {"type": "string", "description": "its name"}}),
     ToolFunction(
@@ -71,7 +71,7 @@ FUNCTIONS = (
         "drag a card onto another place of a board",
         {
             "control": _CONTROL,
-            "text": {"type": "string", "description": "the number in brackets before a control at that place"},
+            "text": {"type": "integer", "description": "the number in brackets before a control at that place"},
         },
     ),
     ToolFunction("goto", "open a page of the site", {"text": {"type": "string", "description": "the path, such as /"}}),
@@ -141,7 +141,7 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
     checked = find_function(FUNCTIONS, name).check(arguments)
     if name == "goto":
         return f"goto {write_text(checked['text'])}"
-    return str(Command(name, checked.get("control", 0), checked.get("text", "")))
+    return str(Command(name, checked.get("control", 0), str(checked.get("text", ""))))
 
 
 def read_command(action: str) -> Command | str:
