@@ -42,7 +42,7 @@ def play(env: Any, actions: Any) -> dict[str, Any]:
 def test_there_are_templates_of_every_intent():
     intents = {TEMPLATES[f"wiki/{name}"].intent for name in NAMES}
     assert intents == set(make().param_space["intent"].choices)
-    assert len(NAMES) == 28
+    assert len(NAMES) == 29
 
 
 @pytest.mark.parametrize("name", NAMES)
