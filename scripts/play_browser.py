@@ -1,7 +1,8 @@
 """Player of web tasks in a person's own browser, at a local address: what is done on the page becomes actions.
 
 The page that is shown is the one of the environment's browser within the process, with a script that turns clicks,
-typed texts and choices into the actions of an agent. So episodes played like this are the same as an agent's, and
+typed texts and choices into the actions of an agent, in place of the page's own script: widgets open by these actions.
+Files and tabs are in the bar below the page. So episodes played like this are the same as an agent's, and
 ``palaestra eval`` and ``palaestra dataset`` read them.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,7 @@ with needs_extra("palaestra play --browser", "web"):
     from ..envs.web.sites.site import SITES
     from ..envs.web.tasks.template import make_task_start
 
+_OWN_SCRIPT = re.compile(r"<script src=[^>]*></script>")
 _SCRIPT = Path(__file__).with_suffix(".js")
 # Seconds that a request for a page waits for the environment, and that the last page waits to be fetched.
 _PATIENCE, _FAREWELL = 60.0, 10.0
@@ -82,6 +85,7 @@ class BrowserPlayer(Agent):
         state = self._env.here()
         self._site = self._site or SITES[state.task.site](state.database)
         page = parse_page(state.tab.html)
+        tabs = [*state.tab.others[: state.tab.place], state.tab, *state.tab.others[state.tab.place :]]
         places = {control.number: control.place for control in page.controls}
         given = {
             "turn": self._turn,
@@ -90,10 +94,14 @@ class BrowserPlayer(Agent):
             "values": {places[number]: value for number, value in state.tab.edits},
             "task": make_task_start(state.task).instruction,
             "error": error,
+            "files": [one.name for one in state.tab.files],
+            "opened": next((one.text for one in state.tab.files if one.name == state.tab.opened), ""),
+            "tabs": [parse_page(one.html).title for one in tabs],
+            "place": state.tab.place,
         }
         # "<" could end the script.
         script = f"const GIVEN = {json.dumps(given)};".replace("<", "\\u003c") + _SCRIPT.read_text(encoding="utf-8")
-        before, end, after = state.tab.html.rpartition("</body>")
+        before, end, after = _OWN_SCRIPT.sub("", state.tab.html).rpartition("</body>")
         return f"{before}<script>{script}</script>{end}{after}"
 
     def _serve(self, environ: Any, start_response: Any) -> Any:

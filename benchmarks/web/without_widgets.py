@@ -1,4 +1,5 @@
-"""Tasks that need widgets, played by a visitor who opens nothing: menus, dialogs and tabs stay as they were loaded.
+"""Tasks that need widgets, played by a visitor who opens nothing: menus, dialogs and tabs stay as they were loaded,
+frames are empty, and links to files and new tabs lead nowhere.
 
 The visitor follows the solver. Where an answer is asked for, it counts as known if every part of it was in the text of
 some page on the way, so that the visitor is never judged worse than an agent that reads all that is shown.
@@ -23,11 +24,20 @@ from ...envs.web.tasks.widget_tasks import DetailsTemplate
 
 
 class PlainBrowser(InProcessBrowser):
-    """Browser in which widgets do nothing. ``seen`` is all text that was shown."""
+    """Browser without widgets, frames, files and new tabs. ``seen`` is all text that was shown."""
 
     seen = ""
 
     def operate(self, control: Control | None, event: str) -> None:
+        """Do nothing."""
+
+    def _fetch_frame(self, address: str) -> None:
+        """Show nothing."""
+
+    def download(self, path: str, name: str) -> None:
+        """Keep nothing."""
+
+    def open_tab(self, address: str, element: Any = None) -> None:
         """Do nothing."""
 
     def perform(self, command: Command) -> str | None:
@@ -68,7 +78,8 @@ def count_successes(env_ids: Sequence[str], number: int, seed: int = 0) -> Itera
     """Yield the successes on ``number`` tasks of each template of these environments that needs widgets."""
     for env_id in env_ids:
         site = gym.make(env_id, disable_env_checker=True).unwrapped.site  # type: ignore[attr-defined]
-        for name in [one.name for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]:
+        found = [one for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]
+        for name in [one.name for one in found if not one.needs_picture]:
             env: Any = gym.make(env_id, templates=name, disable_env_checker=True).unwrapped
             successes = 0
             for place in range(number):

@@ -23,7 +23,9 @@ _SHARED = """    Observation:
         ``press``, ``keyboard_press``, ``keyboard_type``, ``scroll(0, 200)``, ``goto``, ``go_back``, ``go_forward``,
         ``new_tab``, ``tab_focus(0)``, ``tab_close``, ``noop``, ``send_msg_to_user('text')`` (the answer) and
         ``report_infeasible('why')`` (which ends the episode without success); in Chromium also ``mouse_click(x, y)``.
-        Calls that need files, drag something or hold a key are refused.
+        Files that were downloaded are listed: ``open_file "name"`` shows one, and ``upload [11] "name"`` or
+        ``upload_file('11', 'name')`` puts it into a field. ``drag [3] [7]`` or ``drag_and_drop('3', '7')`` moves a card
+        of a board. Calls that hold a key are refused.
 
     Reward:
         1 for an answer with which everything is done: the database has changed as asked and in nothing else, and the
@@ -77,7 +79,7 @@ class ShopTasks(SiteTasks):
 
     Description:
         A web shop with search, filters, product options, a cart, a checkout, orders, returns, reviews, a wish list and
-        an account, generated from a seed. A task is one of 28 templates, filled in from the contents of the shop. Some
+        an account, generated from a seed. A task is one of 33 templates, filled in from the contents of the shop. Some
         names of products differ in one word only, and lists go on over several pages. Held-out tasks are in other shops
         than training tasks.
 
@@ -104,7 +106,7 @@ class BookingTasks(SiteTasks):
     Description:
         A booking site with guest houses, rooms with a calendar and prices by night, search by dates, guests and
         features, booking in three steps, and own bookings that can be changed and cancelled, free of charge up to a
-        day that depends on the house, generated from a seed. A task is one of 35 templates, filled in from the contents
+        day that depends on the house, generated from a seed. A task is one of 39 templates, filled in from the contents
         of the site. Many houses and rooms, and some guests, have names that differ in one word or letter only. Held-out
         tasks are on other sites than training tasks.
 
@@ -129,7 +131,7 @@ class ForumTasks(SiteTasks):
 
     Description:
         A forum with boards, multi-page threads, votes, search of threads and posts, profiles, private bookmarks,
-        reports and moderation, generated from a seed. A task is one of 30 templates, filled in from the contents of the
+        reports and moderation, generated from a seed. A task is one of 33 templates, filled in from the contents of the
         forum. Many titles, and some names of users, differ in one word or letter only. Held-out tasks are in other
         forums than training tasks.
 
@@ -156,7 +158,7 @@ class TrackerTasks(SiteTasks):
     Description:
         A web-based project tracker with tickets that block each other, boards, lists with filters over several pages,
         bulk edits, milestones and rules of states (a ticket that is blocked cannot be closed), generated from a seed. A
-        task is one of 36 templates, filled in from the contents of the tracker. Many titles, and some people, labels
+        task is one of 40 templates, filled in from the contents of the tracker. Many titles, and some people, labels
         and milestones, differ in one word or letter only. Held-out tasks are in other trackers than training tasks.
 
     Parameters:
@@ -181,7 +183,7 @@ class AdminTasks(SiteTasks):
 
     Description:
         A web-based admin panel with users, teams, roles and their permissions, invitations, an audit log, settings,
-        bulk edits and exports, generated from a seed. A task is one of 35 templates, filled in from the contents of
+        bulk edits and exports, generated from a seed. A task is one of 39 templates, filled in from the contents of
         the panel. Names and mail addresses of users come in groups that differ in a few letters. A change that breaks a
         rule, such as demoting the last owner, is refused with an error message. Held-out tasks are in other
         organisations than training tasks.
@@ -210,7 +212,7 @@ class WikiTasks(SiteTasks):
         An encyclopaedia of a made-up world, generated from a seed: articles with links and an infobox of values, search
         by words, categories that can be sorted and filtered by a value, lists of the articles that link to an article,
         a watch list, and values that can be edited. The articles are of the same kind as those of WikiSearch and
-        WikiRace. A task is one of 24 templates, filled in from the contents of the site. Many articles have names that
+        WikiRace. A task is one of 29 templates, filled in from the contents of the site. Many articles have names that
         differ in one word only. Held-out tasks are on other sites than training tasks.
 
     Parameters:

@@ -55,14 +55,15 @@ class WebTaskEnv(Game):
         lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
         prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
             solutions.
-        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all. Unless given,
-            the axes are restricted to values with which these templates have tasks, such as their intents.
+        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all but those that
+            need a picture. Unless given, the axes are restricted to values with which these templates have tasks, such
+            as their intents.
         **kwargs: arguments of `TaskEnv`.
 
     Raises:
         MissingExtra: the optional dependencies [web] are not installed.
         InputError: an unknown backend, observation, prompt or template; too few lines; pictures or boxes with a backend
-            that makes none; or Chromium is missing.
+            that makes none; a template that needs a picture without ``render_mode="rgb_array"``; or no Chromium.
     """
 
     site: ClassVar[str]
@@ -109,6 +110,12 @@ class WebTaskEnv(Game):
 
             name, family, given = type(self).__name__, self.param_space, kwargs.get("axes")
             self._templates = find_templates(name, self.site, getattr(family["intent"], "choices", ()), templates)
+            blind = [one.name for one in self._templates if one.needs_picture]
+            if blind and kwargs.get("render_mode") != "rgb_array":
+                raise InputError(
+                    f"templates={', '.join(blind)} ask for what only a picture shows; make the environment with "
+                    "backend='chromium' and render_mode='rgb_array', and show the agent what render() returns."
+                )
             narrow = narrowed_axes(self._templates, family)
             if given is None or isinstance(given, Mapping):
                 kwargs["axes"] = {**{k: v for k, v in narrow.items() if k not in kwargs}, **(given or {})}
@@ -183,6 +190,7 @@ class WebTaskEnv(Game):
         self._open = OpenSite(None, site, browser)
         site.restore(content)
         browser.clear_cookies()
+        browser.files, browser.opened = (), ""
         return site, browser
 
     def _resume(self, state: WebState) -> tuple[WebSite, Browser]:
@@ -225,6 +233,7 @@ class WebTaskEnv(Game):
         from .browsers.layout import add_boxes
         from .browsers.observations import OBSERVATIONS, quote, show_window
         from .browsers.page_cache import parse_page
+        from .browsers.stored_files import describe_files
         from .tasks.template import make_task_start
 
         tab, page = state.tab, parse_page(state.tab.html)
@@ -234,10 +243,11 @@ class WebTaskEnv(Game):
             lines = add_boxes(page, lines, state.boxes or self._boxes_of(self._resume(state)[1]))
         shown = show_window(lines, tab.scrolled, self.lines)
         about = "" if state.actions or self.prompt == "compact" else f"{_HELP}\n"
+        about += describe_files(tab.files, tab.opened)
         if tab.others:
             pages = [*tab.others[: tab.place], tab, *tab.others[tab.place :]]
             titles = (f"{place} {quote(parse_page(one.html).title)}" for place, one in enumerate(pages))
-            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}\n"
+            about += f"Tabs: {', '.join(titles)}; this is tab {tab.place}; tab N, close_tab\n"
         head = f"Task: {make_task_start(state.task).instruction}\n{about}Page {quote(page.title)} at {tab.path}"
         return f"{head}\n{shown}"[:MOST_CHARACTERS]
 

@@ -32,13 +32,29 @@ def do(page: Any, action: str, place: int) -> None:
                 control.click()
             case "select":
                 control.select_option(label=command.text)
+            case "upload":
+                page.once("dialog", lambda dialog: dialog.accept(command.text))
+                control.click()
+            case "open_file":
+                page.click(f"text=Open {command.text}")
+            case "close_tab":
+                page.click("text=Close this tab")
             case "answer":
                 page.fill("#palaestra-bar input", command.text)
                 page.click("text=Give the answer")
 
 
+@pytest.mark.parametrize(
+    ("env_id", "option"),
+    [
+        ("Shop", "--axis intent=cart"),
+        ("Shop", "--env-option templates=confirm-action"),
+        ("Shop", "--env-option templates=hand-in-sheet"),
+        ("Tracker", "--env-option templates=copy-reference"),
+    ],
+)
 def test_an_episode_that_was_done_in_a_browser_is_kept_as_an_agents(
-    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    env_id: str, option: str, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     if missing_chromium():
         pytest.skip(missing_chromium())
@@ -53,7 +69,7 @@ def test_an_episode_that_was_done_in_a_browser_is_kept_as_an_agents(
     BrowserPlayer_bind = BrowserPlayer.bind
     monkeypatch.setattr(BrowserPlayer, "bind", bind)
     file = tmp_path / "played.jsonl"
-    argv = ["play", "palaestra/Shop-v0", "--browser", "--out", str(file), "--seed", "2", "--axis", "intent=cart"]
+    argv = ["play", f"palaestra/{env_id}-v0", "--browser", "--out", str(file), "--seed", "2", *option.split()]
     playing = threading.Thread(target=main, args=([*argv, "--difficulty", "0"],), daemon=True)
     playing.start()
     assert started.wait(60)

@@ -28,6 +28,8 @@ Edits = Mapping[int, Value]
 
 # Tags of elements that may be controls; `Control.place` is the index among all of these elements.
 CONTROLS = ("a", "button", "input", "select", "textarea")
+# Tag of the element that stands for a frame, with its document as content; see `page_frames`.
+FRAME = "page-frame"
 # Most characters of one name or piece of text, and options shown of a list.
 LONGEST, MOST_OPTIONS = 300, 40
 _LANDMARKS = {
@@ -36,7 +38,9 @@ _LANDMARKS = {
 }
 # Landmarks that are shown only if they have a name.
 _NAMED = frozenset({"region", "form", "group"})
-_SKIPPED = frozenset({"head", "script", "style", "template", "svg", "legend", "iframe", "object"})
+_SKIPPED = frozenset(
+    {"head", "title", "link", "meta", "script", "style", "template", "svg", "legend", "iframe", "object"}
+)
 _BLOCKS = frozenset(
     {
         *("address", "article", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl", "dt"),
@@ -52,6 +56,7 @@ _BUTTONS = {"submit", "button", "reset", "image"}
 _ROLES = {
     **dict.fromkeys((*_TEXTUAL, "textarea"), "textbox"),
     **{"search": "searchbox", "number": "spinbutton", "a": "link", "checkbox": "checkbox", "radio": "radio"},
+    **{"file": "file"},
     **dict.fromkeys(_BUTTONS, "button"),
 }
 # Names of buttons that have no name in the document.
@@ -75,7 +80,7 @@ _KINDS: Mapping[Any, str] = {
     **dict.fromkeys(_HEADINGS, "heading"),
     **dict.fromkeys((*_SKIPPED, *_NO_ELEMENTS), "skipped"),
     **dict.fromkeys(CONTROLS, "control"),
-    **{"label": "label", "img": "picture", "td": "cell", "th": "cell"},
+    **{"label": "label", "img": "picture", "td": "cell", "th": "cell", FRAME: "frame"},
 }
 
 
@@ -87,8 +92,8 @@ class Control:
         number: the id in observations and actions, from 1.
         place: the index among all elements of the document with a tag of `CONTROLS`.
         element: the element of the parsed document.
-        role: "link", "button", "textbox", "searchbox", "spinbutton", "checkbox", "radio", "combobox", "listbox" or
-            "unsupported".
+        role: "link", "button", "textbox", "searchbox", "spinbutton", "checkbox", "radio", "combobox", "listbox", "file"
+            or "unsupported".
         name: the accessible name.
         kind: the type of an input or button, else the tag.
         disabled: True if the control cannot be used.
@@ -154,7 +159,8 @@ class Page:
         self.has_toast = self.has_widgets and b"data-left" in source
         self._hides = source.count(b"hidden") > source.count(b'type="hidden"') or b" inert" in source
         self._disables, self._names = b"disabled" in source, b"aria-label" in source
-        self._labels: dict[str, str] | None = None
+        self._frames = FRAME.encode() in source
+        self._labels: dict[tuple[Any, str], str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
         self.lines: list[PageLine] = []
         self._run: list[str] = []
@@ -188,7 +194,9 @@ class Page:
                 if run:
                     self._flush(depth)
                 role = element.get("role")
-                if role in _CONTAINERS:
+                if role == "img":
+                    run.append(f" {self._label_of(element)} ")
+                elif role in _CONTAINERS:
                     self._walk_landmark(element, element.tag, depth, role)
                 else:
                     self._enter(element, depth, role if role in ("alert", "status") else "text")
@@ -205,6 +213,12 @@ class Page:
             elif kind == "landmark":
                 self._flush(depth)
                 self._walk_landmark(element, element.tag, depth)
+            elif kind == "frame":
+                self._flush(depth)
+                if len(element) or element.text:
+                    name = self._label_of(element) or " ".join((element.get("title") or "").split())
+                    self.lines.append(PageLine(depth, "frame", name))
+                    self._enter(element, depth + 1)
             elif kind == "label":
                 if element.get("for") is None and next(element.iter(*CONTROLS[1:]), None) is None:
                     self._inline(element, depth)
@@ -245,7 +259,9 @@ class Page:
     def _add_control(self, element: Any, tag: str, depth: int) -> None:
         kind = (element.get("type") or "").strip().lower() if tag in ("input", "button") else tag
         if tag == "input" and kind not in _TEXTUAL and kind not in _BUTTONS:
-            kind = kind if kind in ("hidden", "checkbox", "radio") else "text" if kind == "" else f"{kind} field"
+            kind = (
+                kind if kind in ("hidden", "checkbox", "radio", "file") else "text" if kind == "" else f"{kind} field"
+            )
         elif tag == "button" and kind not in ("button", "reset"):
             kind = "submit"
         if kind == "hidden" or (self._hides and is_hidden(element)):
@@ -302,21 +318,27 @@ class Page:
         if label := element.get("aria-label"):
             return " ".join(label.split())
         if references := element.get("aria-labelledby"):
-            return " ".join(filter(None, map(self._text_by_id, references.split())))
+            return self._texts_by_id(element, references)
         return ""
 
     def description_of(self, element: Any) -> str:
         """Return the text that ``aria-describedby`` refers to."""
         references = element.get("aria-describedby")
-        return " ".join(filter(None, map(self._text_by_id, references.split()))) if references else ""
+        return self._texts_by_id(element, references) if references else ""
 
     @cached_property
-    def _ids(self) -> dict[str, Any]:
-        """Id -> first element with this id."""
-        return {found.get("id"): found for found in reversed([*self.root.iter("*")]) if found.get("id")}
+    def _ids(self) -> dict[tuple[Any, str], Any]:
+        """(frame, id) -> first element with this id."""
+        found = (element for element in reversed([*self.root.iter("*")]) if element.get("id"))
+        return {self._key(element, element.get("id")): element for element in found}
 
-    def _text_by_id(self, identifier: str) -> str:
-        return self._text_of(self._ids[identifier]) if identifier in self._ids else ""
+    def _key(self, element: Any, identifier: str) -> tuple[Any, str]:
+        """Return the key of an id that an element refers to: ids are those of the element's frame."""
+        return frame_of(element) if self._frames else None, identifier
+
+    def _texts_by_id(self, element: Any, references: str) -> str:
+        found = (self._ids.get(self._key(element, one)) for one in references.split())
+        return " ".join(filter(None, (self._text_of(one) for one in found if one is not None)))
 
     def _name_of(self, element: Any, tag: str, kind: str) -> str:
         if name := self._label_of(element):
@@ -327,8 +349,10 @@ class Page:
             return element.get("value") or element.get("alt") or _UNNAMED.get(kind, "")
         if self._labels is None:
             labels = self.root.iter("label")
-            self._labels = {target: self._text_of(label) for label in labels if (target := label.get("for"))}
-        if name := self._labels.get(element.get("id") or "", ""):
+            self._labels = {
+                self._key(label, target): self._text_of(label) for label in labels if (target := label.get("for"))
+            }
+        if self._labels and (name := self._labels.get(self._key(element, element.get("id") or ""), "")):
             return name
         around = next(element.iterancestors("label"), None)
         name = "" if around is None else self._text_of(around)
@@ -368,6 +392,11 @@ def parse_document(text: bytes) -> Any:
     # The parser takes neither a declaration of an encoding in text nor an empty document.
     root = etree.fromstring(text, etree.HTMLParser(encoding="utf-8", no_network=True)) if text.strip() else None
     return etree.Element("html") if root is None else root
+
+
+def frame_of(element: Any) -> Any:
+    """Return the frame that an element is in, or None."""
+    return next(element.iterancestors(FRAME), None)
 
 
 def is_hidden(element: Any) -> bool:

@@ -4,33 +4,31 @@
 address on another site) and calls the methods that a subclass implements: `load`, `send` and `change`. So all browsers
 accept the same actions and differ only in how they carry them out. `Browser.tab` takes a snapshot and `Browser.restore`
 restores it; the state of the site is not part of a snapshot. Of several tabs, one is active; others are snapshots.
+Pages in frames are part of the page, as `page_frames` says; `back` passes over pages that were left within a frame.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from ....errors import shorten
 from ....registry import Registry
-from .accessibility import Control, Page, Value
+from .accessibility import Control, Page, Value, frame_of
 from .commands import Command
-from .forms import FormRequest, controls_of, default_button, find_option, find_value, form_of, resolve, send_form
+from .control_actions import ACTIONS, target_frame
+from .forms import FormRequest, resolve
 from .keyboard import press_key, type_text
 from .layout import Box
-from .observations import WINDOW, value_of
+from .observations import WINDOW
+from .stored_files import StoredFile, add_file, find_file
 from .tab import Tab
-from .widgets import find_effects
 
 # Maximum number of pages that `back` can return to, and of open tabs.
 MOST_HISTORY, MOST_TABS = 50, 8
-# A valid floating-point number in HTML; browsers reject all other spellings.
-_FLOAT = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class BrowserFailure(RuntimeError):
@@ -59,6 +57,8 @@ class Browser:
     selected: bool = field(init=False, default=False)
     others: tuple[Tab, ...] = field(init=False, default=())
     place: int = field(init=False, default=0)
+    files: tuple[StoredFile, ...] = field(init=False, default=())
+    opened: str = field(init=False, default="")
     # The address of the site without a path, and whether `picture` and `boxes` are implemented.
     origin = "http://site.invalid"
     has_pictures: ClassVar[bool] = False
@@ -80,11 +80,16 @@ class Browser:
         raise NotImplementedError
 
     def follow(self, control: Control, path: str) -> None:
-        """Follow the link ``control``, which leads to ``path``."""
-        self.load(path)
+        """Follow the link ``control``, which leads to ``path``, in its frame or in the tab."""
+        raise NotImplementedError
+
+    def fetch(self, path: str) -> tuple[int, str]:
+        """Return status and text of the answer to a request for ``path``, without leaving the page."""
+        raise NotImplementedError
 
     def change(self, control: Control, value: Value) -> None:
-        """Set the value of a control. For a radio button, clear the other buttons of its group."""
+        """Set the value of a control. For a radio button, clear the other buttons of its group; a field for files takes
+        the name of one of ``files``."""
         raise NotImplementedError
 
     def operate(self, control: Control | None, event: str) -> None:
@@ -119,6 +124,10 @@ class Browser:
         """Return the control that a click at a point of the viewport, in pixels, would reach."""
         raise NotImplementedError
 
+    def drag(self, x: float, y: float, to_x: float, to_y: float) -> str | None:
+        """Drag the card of a board at a point of the viewport to another point, in pixels. Return an error or None."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Release the browser's resources."""
 
@@ -130,11 +139,12 @@ class Browser:
     def open(self, path: str = "/") -> None:
         """Open a page in a new tab, and close all others."""
         self.history, self.future, self.others, self.place = [], [], (), 0
-        self._leave(lambda: self.load(path), keep=False)
+        self.leave(lambda: self.load(path), keep=False)
 
     def tab(self) -> Tab:
         """Return a snapshot."""
-        return replace(self._active_tab(), cookies=self.cookies(), others=self.others, place=self.place)
+        around = {"others": self.others, "place": self.place, "files": self.files, "opened": self.opened}
+        return replace(self._active_tab(), cookies=self.cookies(), **around)
 
     def _active_tab(self) -> Tab:
         edits, past, future = tuple(sorted(self.edits.items())), tuple(self.history), tuple(self.future)
@@ -145,6 +155,7 @@ class Browser:
         """Set what a snapshot holds beside page, values and cookies; part of `restore`."""
         self.scrolled, self.history, self.future = tab.scrolled, list(tab.history), list(tab.future)
         self.focused, self.selected, self.others, self.place = tab.focused, tab.selected, tab.others, tab.place
+        self.files, self.opened = tab.files, tab.opened
 
     def perform(self, command: Command) -> str | None:
         """Carry out an action. Return None, or one sentence that says why the action is impossible and so was not done.
@@ -152,7 +163,10 @@ class Browser:
         Raises:
             BrowserFailure: the browser or the site failed.
         """
+        before, self.opened = self.opened, ""
         error = self.carry_out(command)
+        if error:
+            self.opened = before
         if error is None and self.page.has_toast:
             self.operate(None, "tick")
         if self.scrolled >= len(self.page.lines):
@@ -173,20 +187,29 @@ class Browser:
             case "key" | "write":
                 control = self.page.controls[self.focused - 1] if self.focused else None
                 return (type_text if command.verb == "write" else press_key)(self, control, command.text)
-            case "click_at" | "dblclick_at":
+            case "click_at" | "dblclick_at" | "drag_at":
                 if not self.has_boxes:
-                    return f"{command.verb} needs a page with a layout (backend='chromium'); use click [ID]."
+                    instead = "drag [ID] [ID]" if command.verb == "drag_at" else "click [ID]"
+                    return f"{command.verb} needs a page with a layout (backend='chromium'); use {instead}."
+                if command.verb == "drag_at":
+                    return self.drag(*map(float, command.text.split()))
                 control = self.control_at(*map(float, command.text.split()))
                 if control is None:
                     self.focused = 0
                     return None
                 return self.carry_out(Command(command.verb.removesuffix("_at"), control.number))
+            case "open_file":
+                found = find_file(self.files, command.text)
+                if isinstance(found, str):
+                    return found
+                self.opened = found.name
+                return None
             case "wait":
                 return None
             case "goto":
                 if re.match(r"[/\\]{2}|[a-z][a-z0-9+.-]*:", command.text.strip(), re.IGNORECASE):
                     return "goto takes a path of this site, such as /, and no address elsewhere."
-                return self._visit(None, command.text)
+                return self.visit(None, command.text)
         if not 1 <= command.number <= len(self.page.controls):
             return f"There is no control [{command.number}] here; ids go from 1 to {len(self.page.controls)}."
         control = self.page.controls[command.number - 1]
@@ -198,7 +221,7 @@ class Browser:
         if command.verb != "hover":
             is_kept = self.selected and command.verb == "press" and self.focused == control.number
             self.focused, self.selected = control.number, is_kept
-        error = _ACTIONS[command.verb](self, control, command.text)
+        error = ACTIONS[command.verb](self, control, command.text)
         if error:
             self.focused, self.selected = before
         return error
@@ -221,20 +244,16 @@ class Browser:
         if sent:
             return "The page there is the answer to a form, which would be sent again; use a link or goto."
         before = (self.path, self.sent)
-        self._leave(lambda: self.load(path), keep=False)
+        self.leave(lambda: self.load(path), keep=False)
         pages.pop()
         others.append(before)
         return None
 
     def _change_tab(self, verb: str, place: int) -> str | None:
         """Open a new tab at the start page, focus the tab with index ``place``, or close the active one."""
-        tabs = [*self.others[: self.place], self._active_tab(), *self.others[self.place :]]
         if verb == "new_tab":
-            if len(tabs) >= MOST_TABS:
-                return f"{len(tabs)} tabs are open, and no more can be; close one."
-            self.open()
-            self.others, self.place = tuple(tabs), len(tabs)
-            return None
+            return self.open_tab("/")
+        tabs = [*self.others[: self.place], self._active_tab(), *self.others[self.place :]]
         if verb == "close_tab":
             if len(tabs) == 1:
                 return "This is the only tab, which cannot be closed."
@@ -245,23 +264,58 @@ class Browser:
         if not 0 <= place < len(tabs):
             return f"There is no tab {place}; the tabs go from 0 to {len(tabs) - 1}."
         focused = tabs.pop(place)
-        self.restore(replace(focused, cookies=self.cookies(), others=tuple(tabs), place=place))
+        kept = {"cookies": self.cookies(), "files": self.files}
+        self.restore(replace(focused, others=tuple(tabs), place=place, **kept))
         return None
 
-    def _visit(self, control: Control | None, address: str) -> str | None:
-        """Load the page at an address of the site, by following the link ``control`` if given. Return an error or
-        None."""
-        path = self.path_of(address)
+    def open_tab(self, address: str, element: Any = None) -> str | None:
+        """Open the page at an address, on which the link ``element`` leads to it if given, in a new tab, and go there.
+        Return an error or None."""
+        path = self.path_of(address, element)
         if path is None:
             return f"{shorten(address, 80)!r} is no page of this site."
-        self._leave(lambda: self.load(path) if control is None else self.follow(control, path))
+        tabs = [*self.others[: self.place], self._active_tab(), *self.others[self.place :]]
+        if len(tabs) >= MOST_TABS:
+            return f"{len(tabs)} tabs are open, and no more can be; close one."
+        self.open(path)
+        self.others, self.place = tuple(tabs), len(tabs)
         return None
 
-    def path_of(self, address: str) -> str | None:
-        """Return path and query of an address, which may be relative to the present page; None if the address is no
-        page of this site."""
+    def download(self, path: str, name: str) -> str | None:
+        """Keep what is at a path as a file, under ``name`` or, if that is "", the last part of the path. Return an
+        error or None."""
+        status, text = self.fetch(path)
+        if status != 200:
+            return f"The site has no file there; its answer has the status {status}."
+        files = add_file(self.files, path, name, text)
+        if isinstance(files, str):
+            return files
+        self.files = files
+        return None
+
+    def visit(self, control: Control | None, address: str) -> str | None:
+        """Load the page at an address of the site, by following the link ``control`` if given. Return an error or
+        None."""
+        element = None if control is None else control.element
+        path = self.path_of(address, element)
+        if path is None:
+            return f"{shorten(address, 80)!r} is no page of this site."
+        if control is None:
+            self.leave(lambda: self.load(path))
+        else:
+            self.leave(lambda: self.follow(control, path), frame=target_frame(element))
+        return None
+
+    def base_of(self, element: Any) -> str:
+        """Return the path of the page that an element is on: that of its frame, or else of the tab."""
+        frame = None if element is None else frame_of(element)
+        return self.path if frame is None else frame.get("src")
+
+    def path_of(self, address: str, element: Any = None) -> str | None:
+        """Return path and query of an address, which may be relative to the page of ``element``; None if the address is
+        no page of this site."""
         try:
-            url = resolve(self.origin + self.path, address)
+            url = resolve(self.origin + self.base_of(element), address)
         except ValueError:
             return None
         if not url.startswith(f"{self.origin}/"):
@@ -269,149 +323,19 @@ class Browser:
         path = url.removeprefix(self.origin)
         return None if unquote(path).startswith(ASSETS) else path
 
-    def _leave(self, go: Callable[[], None], keep: bool = True) -> None:
-        """Leave the page by calling ``go``. With ``keep``, add the page to the history if the address changes."""
+    def leave(self, go: Callable[[], None], keep: bool = True, frame: Any = None) -> None:
+        """Leave the page, or that of a ``frame``, by calling ``go``. With ``keep``, add the page to the history if the
+        address changes."""
         before = (self.path, self.sent)
         go()
-        self.scrolled, self.focused, self.selected = 0, 0, False
+        self.scrolled = 0 if frame is None else self.scrolled
+        self.focused, self.selected = 0, False
         if keep:
             self.future = []
         if keep and self.path != before[0]:
             self.history = [*self.history[1 - MOST_HISTORY :], before]
 
-    # Actions on controls. Each method returns an error or None, as `perform` does.
 
-    def _click(self, control: Control, _: str) -> str | None:
-        element = control.element
-        if element.get("target") not in (None, "", "_self") or element.get("download") is not None:
-            return f"Control [{control.number}] opens a new window or a file, which cannot be done here."
-        if control.role == "link":
-            address = element.get("href")
-            # A link to a part of the page.
-            return None if address.strip().startswith("#") else self._visit(control, address)
-        if control.role in ("checkbox", "radio"):
-            value = value_of(control, self.edits)
-            if control.role == "checkbox" or not value:
-                self.change(control, not value)
-            return None
-        if control.role == "button":
-            form = form_of(self.page, element)
-            if control.kind == "button" and self.page.has_widgets and find_effects(element, "click"):
-                self.operate(control, "click")
-                return None
-            if form is not None and control.kind in ("submit", "image"):
-                return self._submit(form, control, None)
-            if form is not None and control.kind == "reset":
-                self.reset(control, controls_of(self.page, form))
-        return None
-
-    def _double_click(self, control: Control, _: str) -> str | None:
-        """Click twice. Links and buttons lead away with the first click."""
-        error = self._click(control, "")
-        return self._click(control, "") if not error and control.role == "checkbox" else error
-
-    def _tick(self, control: Control, _: str, ticked: bool) -> str | None:
-        if control.role not in ("checkbox", "radio"):
-            return f"Control [{control.number}] is a {control.role}, which cannot be checked; use click."
-        if value_of(control, self.edits) is ticked:
-            return None
-        if control.role == "radio" and not ticked:
-            return f"Control [{control.number}] is a radio button; check another one of its group."
-        return self._click(control, "")
-
-    def _submit(self, form: Any, button: Control | None, key: Control | None) -> str | None:
-        if form.get("target") not in (None, "", "_self"):
-            return "The form opens a new window, which cannot be done here."
-        source = {} if button is None else button.element.attrib
-        if form.get("novalidate") is None and source.get("formnovalidate") is None:
-            wrong = next((one for one in controls_of(self.page, form) if not self._is_valid(one)), None)
-            if wrong is not None:
-                return f"Control [{wrong.number}] has no valid value, so that the form is not sent."
-        try:
-            request = send_form(self.page, form, button, self.edits, self.origin + self.path)
-        except ValueError:
-            return "The form has no address."
-        if self.path_of(request.url) is None:
-            return f"The form goes to {shorten(request.url, 80)!r}, which is no page of this site."
-        self._leave(lambda: self.send(request, form, button, key))
-        return None
-
-    def _is_valid(self, control: Control) -> bool:
-        """Return True if the value of a control satisfies the attributes ``required``, ``min`` and ``max``."""
-        value, element = value_of(control, self.edits), control.element
-        if element.get("required") is not None and not control.disabled and control.role not in ("radio", "button"):
-            chosen = value if not isinstance(value, tuple) else any(find_value(control, place) for place in value)
-            if not chosen:
-                return False
-        if control.kind == "number" and value:
-            low, high = (float(element.get(name) or default) for name, default in (("min", "-inf"), ("max", "inf")))
-            return low <= float(str(value)) <= high
-        return True
-
-    def _fill(self, control: Control, text: str) -> str | None:
-        if control.role not in ("textbox", "searchbox", "spinbutton"):
-            return f"Control [{control.number}] is a {control.role}, which takes no text; use click or select."
-        if control.element.get("readonly") is not None:
-            return f"Control [{control.number}] can be read only."
-        if control.kind != "textarea":
-            text = text.replace("\n", " ")
-        if control.kind in ("email", "url", "number"):
-            text = text.strip()
-        if control.kind == "number" and text and not (_FLOAT.fullmatch(text) and math.isfinite(float(text))):
-            return f"Control [{control.number}] takes a number."
-        most = control.element.get("maxlength", "")
-        self.change(control, text[: int(most)] if most.isdigit() else text)
-        return None
-
-    def _select(self, control: Control, text: str) -> str | None:
-        if control.role not in ("combobox", "listbox"):
-            return f"Control [{control.number}] is a {control.role} without options; use click or fill."
-        names = re.findall(r'[^",]+', text) if control.role == "listbox" else [text]
-        found = [find_option(control, name) for name in names]
-        options = list(control.element.iter("option"))
-        chosen = [place for place in found if place is not None and options[place].get("disabled") is None]
-        if len(chosen) < len(names) or not names:
-            listed = shorten(", ".join(control.options), 150)
-            return f"Control [{control.number}] has no option {shorten(text, 60)!r}; its options are: {listed}."
-        self.change(control, tuple(sorted(set(chosen))))
-        return None
-
-    def _press(self, control: Control, key: str) -> str | None:
-        is_box = control.role in ("checkbox", "radio")
-        if self.page.has_widgets and find_effects(control.element, key):
-            self.operate(control, key)
-            return None
-        if key not in ("Enter", "Space"):
-            return press_key(self, control, key)
-        if control.role in ("combobox", "listbox"):
-            return f"Control [{control.number}] is a list; use select."
-        if (control.role == "button") or (control.role == "link" and key == "Enter") or (is_box and key == "Space"):
-            return self._click(control, "")
-        if key == "Space":
-            return None if control.role == "link" else type_text(self, control, " ")
-        form = form_of(self.page, control.element)
-        if control.kind == "textarea" or form is None:
-            return None
-        button = default_button(self.page, form)
-        if button is not None:
-            return None if button.disabled else self._submit(form, button, control)
-        fields = [one for one in controls_of(self.page, form) if one.role in ("textbox", "searchbox", "spinbutton")]
-        # Without a button, Enter sends forms of a single field.
-        return self._submit(form, None, control) if len(fields) <= 1 else None
-
-
-_ACTIONS: Mapping[str, Callable[[Browser, Control, str], str | None]] = {
-    "click": Browser._click,
-    "dblclick": Browser._double_click,
-    "fill": Browser._fill,
-    "select": Browser._select,
-    "press": Browser._press,
-    "check": functools.partial(Browser._tick, ticked=True),
-    "uncheck": functools.partial(Browser._tick, ticked=False),
-    # Nothing on a page depends on these.
-    "hover": lambda browser, control, text: None,
-    "focus": lambda browser, control, text: None,
-}
 # Paths that begin with this one are no pages, but style sheets and the like.
 ASSETS = "/static/"
 

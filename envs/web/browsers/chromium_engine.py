@@ -74,13 +74,14 @@ class ChromiumEngine:
 
     Attributes:
         sites: secret of a browser context -> WSGI application that answers its requests.
-        replays: secret -> HTML that answers the next request for a page, instead of the site.
+        replays: secret -> documents that answer the next request for a page, instead of the site, and the next
+            requests for pages of frames: "" or the path of a frame -> document.
         cookies_set: secrets of browser contexts whose site has set or deleted cookies.
     """
 
     def __init__(self) -> None:
         self.sites: dict[str, Any] = {}
-        self.replays: dict[str, str] = {}
+        self.replays: dict[str, dict[str, str]] = {}
         self.cookies_set: set[str] = set()
         self.process = os.getpid()
         self._tasks: queue.SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], Future[Any]] | None]
@@ -103,7 +104,7 @@ class ChromiumEngine:
         site = self.sites.get(secret)
         if site is None:
             return Response("", 404)(environ, start_response)
-        if environ.get("HTTP_SEC_FETCH_DEST") == "document" and (html := self.replays.pop(secret, None)) is not None:
+        if (html := self._find_replay(secret, environ)) is not None:
             headers = {"Cache-Control": "no-store", **POLICY}
             page = Response(html, content_type="text/html; charset=utf-8", headers=headers)
             return page(environ, start_response)
@@ -114,6 +115,16 @@ class ChromiumEngine:
             return start_response(status, headers, *rest)
 
         return site(environ, start)
+
+    def _find_replay(self, secret: str, environ: Any) -> str | None:
+        """Return the document of `replays` that answers a request, and remove it; None if the site answers."""
+        replays, kind = self.replays.get(secret), environ.get("HTTP_SEC_FETCH_DEST")
+        if not replays or kind not in ("document", "iframe"):
+            return None
+        html = replays.pop("" if kind == "document" else environ["REQUEST_URI"], None)
+        if not replays:
+            self.replays.pop(secret, None)
+        return html
 
     def _work(self, program: str) -> None:
         from playwright.sync_api import sync_playwright

@@ -55,6 +55,25 @@ FUNCTIONS = (
     ),
     ToolFunction("scroll", "show other lines of the page", {"text": {"type": "string", "enum": ["down", "up"]}}),
     ToolFunction("back", "go back to the page before"),
+    ToolFunction(
+        "tab",
+        "go to another open tab",
+        {"text": {"type": "integer", "description": "its number, from 0"}},
+    ),
+    ToolFunction("open_file", "show a file", {"text": {"type": "string", "description": "its name"}}),
+    ToolFunction(
+        "upload",
+        "put a file into a field for files",
+        {"control": _CONTROL, "text": {"type": "string", "description": "the name of the file"}},
+    ),
+    ToolFunction(
+        "drag",
+        "drag a card onto another place of a board",
+        {
+            "control": _CONTROL,
+            "text": {"type": "integer", "description": "the number in brackets before a control at that place"},
+        },
+    ),
     ToolFunction("goto", "open a page of the site", {"text": {"type": "string", "description": "the path, such as /"}}),
     ToolFunction(
         "answer",
@@ -74,7 +93,8 @@ _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", 
 _CALL = re.compile(r"([a-z_]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(
     r"(click|fill|type|enter|input|select|choose|check|uncheck|hover|focus|press|scroll|back|goto|go to|open|wait"
-    r"|dblclick|click_at|dblclick_at|key|write|forward|new_tab|tab|close_tab|answer|infeasible)\b"
+    r"|dblclick|click_at|dblclick_at|key|write|forward|new_tab|tab|close_tab|open_file|upload|drag|drag_at"
+    r"|answer|infeasible)\b"
     r"(?:[ \t]+on\b)?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -82,7 +102,10 @@ _ID = re.compile(
     r"(?:\[\s*([0-9]{1,6})\s*\]|#?([0-9]{1,6}))(?:\s*[,:]\s*|\s+(?:with|as|to)\s+(?=[\"'])|\s+|$|(?=[\"']))(.*)",
     re.DOTALL,
 )
-_POINT = re.compile(r"-?[0-9]{1,5}(?:\.[0-9]+)? -?[0-9]{1,5}(?:\.[0-9]+)?")
+_NUMBER = r"-?[0-9]{1,5}(?:\.[0-9]+)?"
+_POINT = re.compile(f"{_NUMBER} {_NUMBER}")
+# Verbs with points in pixels -> number of points.
+_POINTS = {"click_at": 1, "dblclick_at": 1, "drag_at": 2}
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 
@@ -99,7 +122,7 @@ class Command:
         """Return the action in its standard spelling."""
         place = f" [{self.number}]" if self.number else ""
         is_sign = self.verb in ("press", "key") and len(self.text) == 1
-        if self.verb in ("fill", "select", "write", "answer", "infeasible") or is_sign:
+        if self.verb in ("fill", "select", "write", "upload", "open_file", "answer", "infeasible") or is_sign:
             return f"{self.verb}{place} {write_text(self.text)}"
         return f"{self.verb}{place} {self.text}".rstrip()
 
@@ -118,7 +141,7 @@ def write_command(name: str, arguments: Mapping[str, Any]) -> str:
     checked = find_function(FUNCTIONS, name).check(arguments)
     if name == "goto":
         return f"goto {write_text(checked['text'])}"
-    return str(Command(name, checked.get("control", 0), checked.get("text", "")))
+    return str(Command(name, checked.get("control", 0), str(checked.get("text", ""))))
 
 
 def read_command(action: str) -> Command | str:
@@ -146,9 +169,9 @@ def read_command(action: str) -> Command | str:
             return Command(verb, 0, direction) if direction in ("up", "down") else "Write scroll down or scroll up."
         case "tab":
             return _check(Command(verb, 0, rest))
-        case "click_at" | "dblclick_at":
+        case "click_at" | "dblclick_at" | "drag_at":
             return _check(Command(verb, 0, " ".join(re.split(r"[\s,]+", rest.strip("()")))))
-        case "goto" | "answer" | "infeasible" | "key" | "write":
+        case "goto" | "answer" | "infeasible" | "key" | "write" | "open_file":
             text = _read_text(rest)
             return text if isinstance(text, _ReadError) else _check(Command(verb, 0, text))
     place = _ID.fullmatch(rest)
@@ -201,8 +224,15 @@ def _check(command: Command) -> Command | str:
         return replace(command, text=key) if key else f"The keys are {', '.join(KEYS)}, and single characters."
     if verb == "tab" and not re.fullmatch(r"[0-9]{1,3}", text):
         return "tab needs the number of an open tab, such as tab 0."
-    if verb in ("click_at", "dblclick_at") and not _POINT.fullmatch(text):
-        return f"{verb} needs a point in pixels, such as {verb} 120 340."
+    if verb in _POINTS and not re.fullmatch(" ".join([_POINT.pattern] * _POINTS[verb]), text):
+        places = "a point" if _POINTS[verb] == 1 else "two points"
+        return f"{verb} needs {places} in pixels, such as {verb} {' '.join(['120 340'] * _POINTS[verb])}."
+    if verb == "drag" and (place := _ID.fullmatch(text)) is not None and not place[3]:
+        return replace(command, text=f"[{place[1] or place[2]}]")
+    if verb == "drag":
+        return "drag needs the ids of two controls, such as drag [3] [7]."
+    if verb in ("upload", "open_file") and not text.strip():
+        return f'{verb} needs the name of a file, such as {"upload [3]" if verb == "upload" else verb} "list.csv".'
     if verb == "write" and not text:
         return 'write needs a text, such as write "lamp".'
     if verb == "select" and not text:

@@ -1,8 +1,8 @@
 """Parser of actions written as calls of BrowserGym's high-level actions, so that its agents can act here unchanged.
 
 ``fill('12', 'text')`` and ``send_msg_to_user('42')`` are read into the commands of `commands`; the ids of our
-observations are the bids. A call is parsed as Python, its arguments as literals, and nothing is evaluated. Actions that
-need files, drag something or hold a key or a mouse button are refused with the names of those that work.
+observations are the bids, which in frames need no prefix. A call is parsed as Python, its arguments as literals, and
+nothing is evaluated. Actions that hold a key or a mouse button are refused with the names of those that work.
 """
 
 from __future__ import annotations
@@ -52,6 +52,13 @@ def _mouse_dblclick(x: float, y: float, button: str = "left") -> Parts:
     return "dblclick_at", None, f"{x} {y}"
 
 
+def _upload_file(bid: Any, file: Any) -> Parts:
+    several = list(file) if isinstance(file, (list, tuple)) else [file]
+    if len(several) != 1:
+        raise BadCall("A field takes one file here.")
+    return "upload", bid, several[0]
+
+
 def _select_option(bid: Any, options: Any) -> Parts:
     several = list(options) if isinstance(options, (list, tuple)) else [options]
     return "select", bid, several[0] if len(several) == 1 else ", ".join(map(str, several))
@@ -71,6 +78,8 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "select_option": _select_option,
     "check": lambda bid: ("check", bid, ""),
     "uncheck": lambda bid: ("uncheck", bid, ""),
+    "upload_file": _upload_file,
+    "drag_and_drop": lambda from_bid, to_bid: ("drag", from_bid, str(to_bid)),
     "hover": lambda bid: ("hover", bid, ""),
     "focus": lambda bid: ("focus", bid, ""),
     "press": lambda bid, key_comb: ("press", bid, "Space" if key_comb == " " else key_comb),
@@ -87,6 +96,7 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "keyboard_insert_text": lambda text: ("write", None, text),
     "mouse_click": _mouse_click,
     "mouse_dblclick": _mouse_dblclick,
+    "mouse_drag_and_drop": lambda from_x, from_y, to_x, to_y: ("drag_at", None, f"{from_x} {from_y} {to_x} {to_y}"),
     # Pages do not react to where the mouse is.
     "mouse_move": lambda x, y: ("wait", None, ""),
     "noop": lambda wait_ms=1000: ("wait", None, ""),
@@ -94,12 +104,7 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "report_infeasible": lambda reason: ("infeasible", None, reason),
 }
 """Name of a high-level action -> function with its parameters that returns the parts of a command."""
-REFUSED = frozenset(
-    {
-        *("drag_and_drop", "upload_file", "keyboard_up", "keyboard_down", "mouse_up", "mouse_down"),
-        *("mouse_drag_and_drop", "mouse_upload_file"),
-    }
-)
+REFUSED = frozenset({"keyboard_up", "keyboard_down", "mouse_up", "mouse_down", "mouse_upload_file"})
 """Names of high-level actions that cannot be done here."""
 
 

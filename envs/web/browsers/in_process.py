@@ -7,15 +7,19 @@ once for all browsers that show it.
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from html import escape
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from .accessibility import Control, Value
+from .accessibility import FRAME, Control, Value, frame_of
 from .browser import Browser, BrowserFailure
+from .control_actions import target_frame
 from .forms import FormRequest, form_of, resolve
 from .observations import WINDOW, value_of
 from .page_cache import parse_page
+from .page_frames import fill_frames, replace_frame
 from .tab import Tab
 from .widgets import find_effects, run_event
 
@@ -42,10 +46,17 @@ class InProcessBrowser(Browser):
         self._jar = {}
 
     def load(self, path: str) -> None:
-        self._fetch(FormRequest("GET", self.origin + path))
+        self._show(FormRequest("GET", self.origin + path), None)
+
+    def follow(self, control: Control, path: str) -> None:
+        self._show(FormRequest("GET", self.origin + path), target_frame(control.element))
 
     def send(self, request: FormRequest, form: Any, button: Control | None, key: Control | None) -> None:
-        self._fetch(request)
+        self._show(request, None if form is None else target_frame(form))
+
+    def fetch(self, path: str) -> tuple[int, str]:
+        _, status, text, _ = self._fetch(FormRequest("GET", self.origin + path))
+        return status, text
 
     def change(self, control: Control, value: Value) -> None:
         if control.role == "radio" and value:
@@ -65,9 +76,13 @@ class InProcessBrowser(Browser):
 
     def operate(self, control: Control | None, event: str) -> None:
         controls = self.page.controls
-        values = tuple((controls[number - 1].place, value) for number, value in sorted(self.edits.items()))
+        edited = [controls[number - 1] for number in sorted(self.edits)]
+        values = tuple((one.place, self.edits[one.number]) for one in edited if one.role != "file")
+        # A document has no values of fields for files.
+        chosen = {one.place: self.edits[one.number] for one in edited if one.role == "file"}
         place = -1 if control is None else control.place
-        self.page, self.edits = parse_page(run_event(self.page.html, event, place, values)), {}
+        self.page = parse_page(run_event(self.page.html, event, place, values))
+        self.edits = {one.number: chosen[one.place] for one in self.page.controls if one.place in chosen}
 
     def reset(self, button: Control, controls: list[Control]) -> None:
         for control in controls:
@@ -81,8 +96,40 @@ class InProcessBrowser(Browser):
         self.set_surroundings(tab)
         self._jar = dict(tab.cookies)
 
-    def _fetch(self, request: FormRequest) -> None:
-        """Send a request, and follow redirects as browsers do: with GET, except for 307 and 308."""
+    def _show(self, request: FormRequest, frame: Any) -> None:
+        """Send a request, and show the answer in place of the page, or in a frame of it."""
+        path, html, method = self._fetch_page(request)
+        if frame is None:
+            self.path, self.sent, self.edits = path, method == "POST", {}
+            self.page = parse_page(fill_frames(html, self._fetch_frame) if "<iframe" in html.lower() else html)
+            return
+        place = [*self.page.root.iter(FRAME)].index(frame)
+        page = parse_page(replace_frame(self.page.html, place, path, html))
+        new = [*page.root.iter(FRAME)][place]
+        # Controls out of the frame keep their values.
+        kept = [one for one in self.page.controls if frame_of(one.element) is not frame]
+        there = [one for one in page.controls if frame_of(one.element) is not new]
+        pairs = zip(kept, there, strict=True)
+        self.edits = {now.number: self.edits[old.number] for old, now in pairs if old.number in self.edits}
+        self.page = page
+
+    def _fetch_frame(self, address: str) -> tuple[str, str] | None:
+        """Return (path, document) of the page that a frame shows; None if the address is no page of this site."""
+        path = self.path_of(address) if address else None
+        if path is None:
+            return None
+        return self._fetch_page(FormRequest("GET", self.origin + path))[:2]
+
+    def _fetch_page(self, request: FormRequest) -> tuple[str, str, str]:
+        """Return (path, document, method of the last request) of the answer to a request."""
+        request, _, text, is_plain = self._fetch(request)
+        # As browsers show a plain text.
+        html = f"<pre>{escape(text, quote=False)}</pre>" if is_plain else text
+        return request.url.removeprefix(self.origin), html, request.method
+
+    def _fetch(self, request: FormRequest) -> tuple[FormRequest, int, str, bool]:
+        """Send a request, and follow redirects as browsers do: with GET, except for 307 and 308. Return the last
+        request, and status and text of the answer to it, with True if it is plain text."""
         for _ in range(MOST_REDIRECTS):
             status, headers, content = self._get(request) if request.method == "GET" else self._call(request)
             for name, value in headers:
@@ -98,14 +145,11 @@ class InProcessBrowser(Browser):
             url = resolve(request.url, location)
             if not url.startswith(f"{self.origin}/"):
                 raise BrowserFailure(f"the site leads to another one: {url}")
-            request = (
-                FormRequest(request.method, url, request.body) if status in (307, 308) else FormRequest("GET", url)
-            )
+            request = replace(request, url=url) if status in (307, 308) else FormRequest("GET", url)
         else:
             raise BrowserFailure(f"the site redirects more than {MOST_REDIRECTS} times")
-        self.path = request.url.removeprefix(self.origin)
-        self.sent, self.edits = request.method == "POST", {}
-        self.page = parse_page(content.decode("utf-8", "replace"))
+        kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+        return request, status, content.decode("utf-8", "replace"), kind.startswith("text/plain")
 
     def _get(self, request: FormRequest) -> Answer:
         """Return the response to a GET request: the cached one for the same request in the same state of the site, or
@@ -132,7 +176,7 @@ class InProcessBrowser(Browser):
             "wsgi.input": io.BytesIO(body),
         }
         if body or request.method == "POST":
-            environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"] = "application/x-www-form-urlencoded", str(len(body))
+            environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"] = request.content_type, str(len(body))
         if self._jar:
             environ["HTTP_COOKIE"] = "; ".join(f"{name}={value}" for name, value in self._jar.items())
         started: list[Any] = []

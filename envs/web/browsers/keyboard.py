@@ -14,6 +14,7 @@ from .accessibility import Control
 from .commands import Command
 from .forms import form_of
 from .observations import value_of
+from .widgets import find_effects
 
 NO_FOCUS = "No control has the focus; use focus [ID] or click [ID] first."
 _TEXTUAL = ("textbox", "searchbox", "spinbutton")
@@ -40,6 +41,8 @@ def press_key(browser: Any, control: Control | None, key: str) -> str | None:
         return browser.carry_out(_COMMANDS[key])
     if key in _MOVES:
         return _move_focus(browser, _MOVES[key])
+    if key == "Escape" and _close_widget(browser):
+        return None
     if control is None:
         return NO_FOCUS
     if key in ("Enter", "Space"):
@@ -77,6 +80,18 @@ def _move_focus(browser: Any, by: int) -> None:
         ahead = [one for one in usable if (one.number - browser.focused) * by > 0] or usable
         control = ahead[0] if by > 0 else ahead[-1]
         browser.focused, browser.selected = control.number, control.role in _TEXTUAL and control.kind != "textarea"
+
+
+def _close_widget(browser: Any) -> bool:
+    """Close the first open menu, dialog or list of the page, wherever the focus is. Return False if there is none."""
+    if not browser.page.has_widgets:
+        return False
+    for control in browser.page.controls:
+        if control.element.get("aria-expanded") in (None, "true") and find_effects(control.element, "Escape"):
+            browser.operate(control, "Escape")
+            browser.focused, browser.selected = 0, False
+            return True
+    return False
 
 
 def _choose(browser: Any, control: Control, key: str) -> str | None:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from ....errors import shorten
-from .accessibility import LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
+from .accessibility import FRAME, LONGEST, MOST_OPTIONS, Control, Edits, Page, PageLine, Value
 
 # Default number of lines shown at once.
 WINDOW = 60
@@ -103,7 +103,15 @@ _TAGS = {
     "complementary": "aside",
     "region": "section",
 }
-_TAGS |= {"group": "fieldset", "search": "search", "heading": "h2", "text": "p", "alert": "p", "status": "p"}
+_TAGS |= {
+    "frame": "iframe",
+    "group": "fieldset",
+    "search": "search",
+    "heading": "h2",
+    "text": "p",
+    "alert": "p",
+    "status": "p",
+}
 
 
 def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
@@ -135,10 +143,10 @@ def _line_of_html(page: Page, line: PageLine, edits: Edits) -> str:
 
 # Elements that the document is shown without, elements without an end tag, attributes without a value, and elements
 # that begin a new piece.
-_LEFT_OUT = frozenset({"head", "script", "style", "template", "svg"})
+_LEFT_OUT = frozenset({"head", "title", "link", "meta", "script", "style", "template", "svg"})
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 _BARE = frozenset({"checked", "selected", "disabled", "required", "multiple", "readonly", "hidden", "novalidate"})
-_PIECES = frozenset({"div", "form", "li", "p", "tr", "td", "th", "section", "nav", "h1", "h2", "h3", "article"})
+_PIECES = frozenset({"div", "form", FRAME, "li", "p", "tr", "td", "th", "section", "nav", "h1", "h2", "h3", "article"})
 
 
 def describe_dom(page: Page, edits: Edits) -> list[str]:
@@ -189,6 +197,7 @@ def _pieces_of(page: Page, edits: Edits) -> list[list[str]]:
             attributes |= {"selected": ""} if element in chosen else {}
         shown = "".join(f" {one}" if one in _BARE else f' {one}="{escape(value)}"' for one, value in attributes.items())
         bid = "" if control is None else f' bid="{control.number}"'
+        tag = "iframe" if tag == FRAME else tag
         parts[-1][-1] += f"<{tag}{bid}{shown}>{_plain(text)}"
         for child in element:
             if isinstance(child.tag, str) and child.tag not in _LEFT_OUT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .accessibility import Value
+from .stored_files import StoredFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Tab:
         selected: True if the text of this control is selected.
         others: the other open tabs in order, without cookies.
         place: the index of this tab among all open ones.
+        files: the files of the episode; as cookies, only the active tab holds them.
+        opened: the name of the file that is shown; "": none.
     """
 
     path: str
@@ -38,3 +41,5 @@ class Tab:
     selected: bool = False
     others: tuple[Tab, ...] = ()
     place: int = 0
+    files: tuple[StoredFile, ...] = ()
+    opened: str = ""

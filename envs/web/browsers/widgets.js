@@ -108,6 +108,17 @@ const partOf = target => target.closest('[data-part]');
 document.addEventListener('click', e => { handle(partOf(e.target), 'click'); });
 document.addEventListener('input', e => { handle(partOf(e.target), 'input'); });
 document.addEventListener('keydown', e => { if (handle(partOf(e.target), e.key)) e.preventDefault(); });
+// A card that is dragged with the mouse is grabbed, and dropped in the lane where the button is released.
+let carried = null;
+document.addEventListener('pointerdown', e => { carried = e.target.closest('[data-part~=card]'); });
+document.addEventListener('pointerup', e => {
+  const card = carried, lane = document.elementFromPoint(e.clientX, e.clientY)?.closest('section');
+  const drop = lane?.querySelector('[data-part~=drop]');
+  carried = null;
+  if (!card || !drop || lane.contains(card)) return;
+  handle(card.querySelector('[data-part~=grab]'), 'click');
+  handle(drop, 'click');
+});
 document.addEventListener('tick', () => {
   keepValues();
   for (const toast of document.querySelectorAll('[data-left]')) {

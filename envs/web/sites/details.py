@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import calendar
 import functools
-from typing import Any, ClassVar
+from typing import Any
 
-from .details_content import DETAILS, DetailsPages
+from .details_content import DETAILS
 from .exchange import Response, WebRequest
-from .site import NotFound, WebSite, is_date, read_form, route
+from .papers import HasPapers
+from .site import NotFound, is_date, read_form, route
 
 # Rows of a table, and entries of a history, that are shown at first.
 FIRST_ROWS, FIRST_EVENTS, MOST_CARDS = 8, 3, 12
@@ -26,27 +27,14 @@ def list_weeks(year: int, month: int) -> list[list[str]]:
     return [[f"{year}-{month:02d}-{day:02d}" if day else "" for day in week] for week in weeks]
 
 
-class HasDetails(WebSite):
+class HasDetails(HasPapers):
     """Base of sites with `DetailsPages`, those of the site's name in `DETAILS`."""
-
-    details_pages: ClassVar[DetailsPages]
 
     def __init_subclass__(cls, **kwargs: Any):
         cls.details_pages = DETAILS[cls.name]
         cls.schema = f"{cls.schema}; CREATE TABLE plans (subject INTEGER, name TEXT, value TEXT)"
         cls.judged = {**cls.judged, "plans": "SELECT subject, name, value FROM plans"}
         super().__init_subclass__(**kwargs)
-
-    def plans_of(self, subject: int) -> dict[str, str]:
-        """Return name of a plan -> value, for the object with the id ``subject``."""
-        rows = self.query("SELECT name, value FROM plans WHERE subject = ?", subject)
-        return {row["name"]: row["value"] for row in rows}
-
-    def plan(self, subject: int, name: str, value: str) -> None:
-        """Store a plan for an object; "" deletes it."""
-        self.query("DELETE FROM plans WHERE subject = ? AND name = ?", subject, name)
-        if value:
-            self.query("INSERT INTO plans VALUES (?, ?, ?)", subject, name, value)
 
     @route("/details/<int:subject>", "GET", "POST")
     def details(self, request: WebRequest, subject: int) -> Response:

@@ -82,20 +82,21 @@ class DetailsPages:
     def detail_of(self, title: str, label: str) -> str:
         """Return the value of a detail of the object with this title."""
         values = self.panels[self.panel_of(label)][label]
-        return values[_draw(title, label) % len(values)]
+        return values[draw_number(title, label) % len(values)]
 
     def history_of(self, title: str) -> list[tuple[str, str]]:
         """Return pairs (day, event) of an object, the oldest first."""
-        days = {event: date(2025, 1, 1) + timedelta(days=_draw(title, event) % 480) for event in self.events}
+        days = {event: date(2025, 1, 1) + timedelta(days=draw_number(title, event) % 480) for event in self.events}
         return sorted((day.isoformat(), event) for event, day in days.items())
 
     def code_of(self, title: str) -> str:
         """Return the code of an object."""
-        number = _draw(title, self.code)
+        number = draw_number(title, self.code)
         return f"{'ABCDEFGHKLMNPRST'[number % 16]}{number // 16 % 9 + 1}-{number // 256 % 9000 + 1000}"
 
 
-def _draw(title: str, label: str) -> int:
+def draw_number(title: str, label: str) -> int:
+    """Return a number that is made up from the title of an object and a label."""
     return zlib.crc32(f"{label}: {title}".encode())
 
 

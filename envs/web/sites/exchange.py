@@ -5,6 +5,7 @@ A request parses its parts lazily. A response is text with a status. Both use th
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,10 @@ _NONE: ImmutableMultiDict[str, str] = ImmutableMultiDict()
 class WebRequest(wrappers.Request):
     """A request of a visitor, which parses query and cookies only if there are any."""
 
+    def _get_file_stream(self, *args: Any, **kwargs: Any) -> io.BytesIO:
+        """Return the place of an uploaded file, which is in memory: none is written."""
+        return io.BytesIO()
+
     @cached_property
     def args(self) -> MultiDict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return super().args if self.query_string else _NONE
@@ -30,18 +35,19 @@ class WebRequest(wrappers.Request):
 
 
 class Response:
-    """A page, or a redirect.
+    """A page, a file, or a redirect.
 
     Args:
         html: the page.
         status: the HTTP status code.
         location: the target of a redirect.
+        kind: the media type.
     """
 
-    def __init__(self, html: str, status: int = 200, location: str = ""):
+    def __init__(self, html: str, status: int = 200, location: str = "", kind: str = "text/html"):
         self.status = f"{status} {HTTP_STATUS_CODES[status].upper()}"
         self.content = html.encode()
-        self.headers = [("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(self.content)))]
+        self.headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(self.content)))]
         self.headers.append(("Location", _encode(location)) if location else ("Cache-Control", "no-store"))
 
     def set_cookie(self, name: str, value: str, **options: Any) -> None:

@@ -28,7 +28,7 @@ TITLES = {
 # Quotation marks in texts are escaped, so that the pattern matches only attributes.
 Answer = tuple[str, list[tuple[str, str]], bytes]
 """Answer to a request: (status, headers, content)."""
-_ADDRESS = re.compile(rb' (href|action|formaction)="/(?!static/)')
+_ADDRESS = re.compile(rb' (href|src|action|formaction)="/(?!static/)')
 
 
 class Portal(WebSite):

@@ -80,7 +80,7 @@ class RoomTemplate(WebTemplate):
         set_extras(walk, slots["extras"])
         walk.click("button", "Continue")
         walk.tick("checkbox", "I accept the conditions of the house")
-        walk.click("button", "Book with obligation to pay")
+        walk.confirm("Book with obligation to pay")
 
 
 def set_extras(walk: Walk, extras: tuple[str, ...]) -> None:

@@ -53,7 +53,7 @@ def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tupl
 
 def random_command(page: Page, rng: np.random.Generator) -> str:
     """Return a random action on a control of a page or, with probability 0.03, a text of the page as the answer."""
-    usable = [one for one in page.controls if not one.disabled and one.role != "unsupported"]
+    usable = [one for one in page.controls if not one.disabled and one.role not in ("unsupported", "file")]
     if not usable or rng.random() < 0.03:
         return str(Command("answer", 0, page.lines[int(rng.integers(len(page.lines)))].name[:100] or "done"))
     control = usable[int(rng.integers(len(usable)))]

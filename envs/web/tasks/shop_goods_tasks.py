@@ -67,12 +67,44 @@ class ReportReviewer(WebTemplate):
 
     def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
         PRODUCTS.open_row(walk, slots["name"])
-        link = next((one.name for one in walk.browser.page.controls if one.name.startswith("All ")), "")
-        lines = {line.name for line in walk.browser.page.lines}
-        if not any(line.startswith(f"{slots['title']}, ") for line in lines):
-            walk.click("link", link)
-            while not any(line.name.startswith(f"{slots['title']}, ") for line in walk.browser.page.lines):
-                walk.click("link", "Next page")
+        if not any(line.name.startswith(f"{slots['title']}, ") for line in walk.browser.page.lines):
+            open_review(walk, slots["title"])
+
+
+def open_review(walk: Walk, title: str) -> None:
+    """Open a review on the pages with all reviews of the product that is shown."""
+    links = [one.name for one in walk.browser.page.controls if one.name.startswith("All ")]
+    walk.click("link", links[0] if links else "")
+    while True:
+        buttons = [one.name for one in walk.browser.page.controls if one.name.startswith(f"{title}, ")]
+        if buttons:
+            break
+        walk.click("link", "Next page")
+    walk.click("button", buttons[0])
+
+
+@add_template
+class ReadReview(WebTemplate):
+    """Report the text of a product review that the page of the product does not show; it has to be opened."""
+
+    site, name, intent, answer = "shop", "read-review", "report", "body"
+    pages = ("/product/{product}", "/product/{product}/reviews")
+    question = 'What does the review "{title}" of the {name} say below its author? Answer with this text.'
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        # The page of a product shows its two latest reviews.
+        sql = """
+            SELECT r.product, r.title, r.body, p.name FROM reviews r JOIN products p ON p.id = r.product
+            WHERE (SELECT count(*) FROM reviews s WHERE s.product = r.product AND s.id > r.id) >= 2
+            AND (SELECT count(*) FROM reviews s WHERE s.product = r.product AND s.title = r.title) = 1 ORDER BY r.id
+        """
+        found = database.execute(sql).fetchall()
+        return dict(pick(rng, found)) if found else None
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        PRODUCTS.open_row(walk, slots["name"])
+        open_review(walk, slots["title"])
+        walk.read(slots["body"])
 
 
 # Filters besides the category, with values to draw from.

@@ -82,6 +82,8 @@ class WebTemplate:
         pages: paths for `Goal.milestone_pages`, with names of slots in braces. A path with "{0}" or "{1}" stands for
             several paths, one for each of the ``objects``, filled in with this item of the object.
         objects: the name of the slot with the objects of the task, which are tuples, mostly (id, title).
+        needs_picture: True if only a picture of the page shows what the task asks for. Such a template is drawn only
+            where it is named, by environments with pictures.
     """
 
     site: ClassVar[str]
@@ -92,6 +94,7 @@ class WebTemplate:
     kind: ClassVar[str] = "text"
     pages: ClassVar[tuple[str, ...]] = ()
     objects: ClassVar[str] = ""
+    needs_picture: ClassVar[bool] = False
 
     @property
     def axes(self) -> dict[str, Any]:

@@ -33,9 +33,10 @@ def find_templates(family: str, site: str, intents: Sequence[str], names: Sequen
 
 def fitting_templates(site: str, params: Values, kept: Sequence[WebTemplate] | None) -> list[WebTemplate]:
     """Return the templates of a site that have tasks with these parameters, ordered by name. ``kept`` are the chosen
-    ones; None: all."""
+    ones; None: all that need no picture."""
     found = templates_of(site, params["intent"])
-    return [one for one in found if (kept is None or one in kept) and one.axes.items() <= params.items()]
+    chosen = [one for one in found if (not one.needs_picture if kept is None else one in kept)]
+    return [one for one in chosen if one.axes.items() <= params.items()]
 
 
 def narrowed_axes(templates: Sequence[WebTemplate], family: ParamSpace) -> dict[str, Any]:

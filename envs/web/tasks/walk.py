@@ -46,6 +46,26 @@ class Walk:
         if not any(text in line.name for line in self.browser.page.lines):
             raise NotThere(text)
 
+    def download(self, link: str) -> str:
+        """Download a file by a link, and open it. Return its name."""
+        number = len(self.browser.files)
+        self.click("link", link)
+        if len(self.browser.files) == number:
+            raise NotThere(f"file {link}")
+        name = self.browser.files[-1].name
+        self._perform(Command("open_file", 0, name))
+        return name
+
+    def upload(self, field: str, name: str) -> None:
+        """Put a file into a field for files."""
+        self._do("upload", self._need("file", field), name)
+
+    def close_tab(self, place: int) -> None:
+        """Close the tab that is shown, and go to the one with index ``place``."""
+        self._perform(Command("close_tab"))
+        if self.browser.place != place:
+            self._perform(Command("tab", 0, str(place)))
+
     def seek(self, role: str, name: str) -> None:
         """Click on a control of this page or of the following result pages."""
         for _ in range(MOST_PAGES):

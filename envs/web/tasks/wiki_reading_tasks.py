@@ -76,6 +76,40 @@ class ArticleTemplate(WebTemplate):
 
 
 @add_template
+class ReportOldValue(WebTemplate):
+    """Report a value before a change, from the history of an article, where the change has to be opened."""
+
+    site, name, intent, answer, pages = "wiki", "report-old-value", "report", "old", ("/article/{article}/history",)
+    question = (
+        'According to the history of the article "{title}", what was the value of "{label}" before it was changed? '
+        "Answer with this value only."
+    )
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        facts = select_facts(database)
+        row = pick(rng, facts)
+        values = sorted({one["value"] for one in facts if one["label"] == row["label"]} - {row["value"]})
+        # Later changes of other articles, which alone are on the start page.
+        others = pick_several(rng, [one for one in facts if one["article"] != row["article"]], 5)
+        if not values or len(others) < 5:
+            return None
+        later = tuple((one["article"], one["label"], one["value"]) for one in others)
+        found = {name: row[name] for name in ("article", "title", "label", "value")}
+        return {**found, "old": pick(rng, values), "later": later}
+
+    def prepare(self, database: Database, slots: Slots) -> None:
+        sql = "INSERT INTO edits (article, label, old, new, summary) VALUES (?, ?, ?, ?, ?)"
+        change = (slots["article"], slots["label"], slots["old"], slots["value"], "Corrected after the register.")
+        later = [(article, label, f"{value}?", value, "Checked.") for article, label, value in slots["later"]]
+        database.executemany(sql, [change, *later])
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        open_article(walk, slots["title"])
+        walk.click("link", "History")
+        walk.click("button", slots["label"])
+
+
+@add_template
 class ReportValue(ArticleTemplate):
     """Report a number, a year or a date of an article."""
 

@@ -201,7 +201,7 @@ def test_open_tabs_are_shown_and_are_part_of_the_state():
     assert "Tabs:" not in page
     env.step('fill [2] "lamp"')
     page = env.step("new_tab()")[0]
-    assert 'Tabs: 0 "Welcome - Corner Goods", 1 "Welcome - Corner Goods"; this is tab 1\n' in page
+    assert 'Tabs: 0 "Welcome - Corner Goods", 1 "Welcome - Corner Goods"; this is tab 1; tab N, close_tab\n' in page
     state = env.get_state()
     back = env.step("tab_focus(0)")[0]
     assert '"lamp"' in back

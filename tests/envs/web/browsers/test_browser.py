@@ -110,6 +110,24 @@ SESSIONS = {
         "key Enter",
     ),
     "double clicks": ("goto /form", "dblclick Box", "dblclick Green", "dblclick First", "key x", "dblclick Go"),
+    "links to new tabs": (
+        *("goto /files", "click New", "back", 'fill First "x"', "tab 0", "tab 1", "close_tab"),
+        *["click New", "tab 0"] * 8,
+    ),
+    "downloads": (
+        *("goto /files", "click List", 'open_file "list.csv"', "wait", "click List", "click Named", "click Missing"),
+        *("click Far", 'open_file "nothing"', "click Read", "back", "new_tab", 'open_file "list (1).csv"', "tab 0"),
+    ),
+    "uploads": (
+        *("goto /files", "click List", "click Upload", 'upload A "list.csv"', "click A", 'upload Text "list.csv"'),
+        *('fill Text "a\nb"', 'upload A "/etc/passwd"', "new_tab", "tab 0", "click Send"),
+        *("goto /files", "click Names", 'upload A "list.csv"', "press Text Enter"),
+    ),
+    "frames": (
+        *("goto /framed", 'fill Outer "o"', 'fill Word "w"', 'fill After "z"', "click Other", "click Back", "back"),
+        *("goto /framed", 'fill After "z"', "click Tick", "new_tab", "tab 0", "press Q Enter", "click Aside", "tab 0"),
+        *("click Home", "goto /framed", "click Out", "back", 'fill Q "q"', "key Enter", 'write "x"', "close_tab"),
+    ),
     "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
 }
 
@@ -130,6 +148,19 @@ def test_chromium_and_the_browser_within_the_process_agree(session: str):
         written = name_ids(fast, action)
         assert act(real, written) == act(fast, written), action
     assert real.cookies() == fast.cookies()
+    real.close()
+
+
+@pytest.mark.parametrize("session", ["frames", "uploads", "links to new tabs"])
+def test_each_browser_restores_what_the_other_one_shows(session: str):
+    real, fast = make_browser("chromium"), make_browser("inprocess")
+    for action in SESSIONS[session][:14]:
+        written = name_ids(fast, action)
+        act(fast, written)
+        real.restore(fast.tab())
+        assert show(real) == show(fast), action
+        fast.restore(real.tab())
+        assert show(real) == show(fast), action
     real.close()
 
 

@@ -181,3 +181,64 @@ def test_a_page_without_widgets_has_no_script():
     assert not shop.page.has_widgets
     assert not [*shop.page.root.iter("script")]
     assert [one.get("src") for one in begin("shop").page.root.iter("script")] == ["/static/widgets.js"]
+
+
+@pytest.mark.parametrize("backend", ["inprocess", "chromium"])
+def test_a_card_is_dragged_to_the_lane_of_another_control(backend: str):
+    if backend == "chromium" and missing_chromium():
+        pytest.skip(missing_chromium())
+    board = begin("tracker", backend)
+    grabs = [one.number for one in board.page.controls if one.name.startswith("Grab ")]
+    click(board, f"{board.page.controls[grabs[0] - 1].name}", "Drop in Next week")
+    first, *_, last = (one for one in board.page.controls if one.name.startswith("Grab "))
+    assert board.perform(Command("drag", first.number, f"[{last.number}]")) is None
+    lanes = [line.strip() for line in show(board) if "region" in line or "Grab" in line]
+    assert lanes.index('region "Next week"') == len(lanes) - 3
+    assert first.name in lanes[-1]
+    save = number_of(board, "Save board")
+    for command, refusal in (
+        (Command("drag", save, f"[{first.number}]"), "cannot be dragged"),
+        (Command("drag", number_of(board, first.name), f"[{save}]"), "is in no lane"),
+        (Command("drag", number_of(board, first.name), "[999]"), "no control [999]"),
+    ):
+        assert refusal in (board.perform(command) or "")
+    click(board, "Save board")
+    assert len(board.site.query("SELECT * FROM plans WHERE value = 'Next week'")) == 2
+    board.close()
+
+
+def test_a_mouse_drags_a_card_between_points():
+    if missing_chromium():
+        pytest.skip(missing_chromium())
+    board = begin("tracker", "chromium")
+    plain = begin("tracker")
+    script = "(e => [e.x, e.y])(document.querySelectorAll('section h2')[2].getBoundingClientRect())"
+    left, top = board._engine.call(board._tab.evaluate, script)
+    box = board.boxes()[number_of(board, "Grab Write tests of the price list") - 1]
+    x, y = box.x + box.width // 2, box.y - 12
+    point = f"{x} {y}"
+    assert "no card" in (board.perform(Command("drag_at", 0, f"1 1 {point}")) or "")
+    assert "no lane" in (board.perform(Command("drag_at", 0, f"{point} 1 1")) or "")
+    before = show(board)
+    assert board.perform(Command("drag_at", 0, f"{point} {x + 3} {y}")) is None
+    assert show(board) == before
+    assert board.perform(Command("drag_at", 0, f"{point} {left + 4} {top + 4}")) is None
+    assert show(board)[:-2] == click(plain, "Grab Write tests of the price list", "Drop in Next week")[:-2]
+    board.close()
+    assert "needs a page with a layout" in (plain.perform(Command("drag_at", 0, f"{point} 1 1")) or "")
+
+
+@pytest.mark.parametrize("backend", ["inprocess", "chromium"])
+def test_escape_closes_what_is_open_wherever_the_focus_is(backend: str):
+    if backend == "chromium" and missing_chromium():
+        pytest.skip(missing_chromium())
+    shop = begin("shop", backend)
+    before = show(shop)[:-2]
+    for opened in (["Actions"], ["Actions", "Report a fault"], ["Choose a date: Remind me on"]):
+        click(shop, *opened)
+        assert show(shop)[:-2] != before
+        shop.focused = 0
+        assert shop.perform(Command("key", 0, "Escape")) is None
+        assert show(shop)[:-2] == before
+    assert shop.perform(Command("key", 0, "Escape"))
+    shop.close()
