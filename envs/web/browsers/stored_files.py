@@ -1,5 +1,5 @@
-"""Files of an episode: given with the task, or downloaded from the site. They are texts in memory, found by name only,
-so that no action can read or write a file of the machine."""
+"""Files of an episode, downloaded from the site. They are texts in memory, found by name only, so that no action can
+read or write a file of the machine."""
 
 from __future__ import annotations
 
