@@ -9,14 +9,16 @@ first requested. At the same time, entries of other installed packages are read 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
@@ -51,6 +53,24 @@ def import_module(name: str) -> ModuleType:
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     return importlib.import_module(path.stem)
+
+
+def installed_entry_points(group: str) -> EntryPoints:
+    """Return the entry points of a group. The files of all installed packages are read once, and again after a change
+    of ``sys.path`` or in one of its folders; to read them for every lookup would take milliseconds each time."""
+
+    def changed(folder: str) -> int:
+        try:
+            return os.stat(folder or os.curdir).st_mtime_ns
+        except OSError:
+            return 0
+
+    return _read_entry_points(tuple((folder, changed(folder)) for folder in sys.path)).select(group=group)
+
+
+@functools.lru_cache(maxsize=1)
+def _read_entry_points(folders: tuple[tuple[str, int], ...]) -> Any:
+    return entry_points()
 
 
 def take_callable(value: Any) -> Any:
@@ -241,7 +261,7 @@ class Registry(Generic[T]):
         self._own |= self._entries.keys() - before
 
     def _announce(self) -> None:
-        for point in entry_points(group=self.group) if self.group else ():
+        for point in installed_entry_points(self.group) if self.group else ():
             if point.name not in self._entries:
                 value: Any = point.value
                 self._entries[point.name] = value

@@ -8,13 +8,13 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
 from ..errors import InputError, find_near, unknown_name
+from ..registry import installed_entry_points
 
 TABLE = Path(__file__).with_name("registered.json")
 """Id -> "module:Class" of every environment of this package, so that none is imported before it is made."""
@@ -76,7 +76,7 @@ def register_installed() -> None:
     """Register the environments that installed packages announce in the entry-point group ``palaestra.envs``, as
     "namespace/Name-v0" = "module:Class". A module is imported only when one of its environments is made. An invalid
     entry gives a warning."""
-    for point in entry_points(group="palaestra.envs"):
+    for point in installed_entry_points("palaestra.envs"):
         try:
             register(point.name, point.value)
         except InputError as error:

@@ -12,7 +12,11 @@ ruff format --check .
 # Many tests start processes, each of which would compile the whole package anew.
 unset PYTHONDONTWRITEBYTECODE
 
+# Processes of one thread each, as most tests are too small to share out. More than the two cores of a small machine: many
+# tests wait for other processes, above all the dear ones, of which a quick run has a tenth.
+workers=3
 if [[ ${1-} == --full ]]; then
+    workers=4
     shift
 elif [[ $# == 0 ]]; then
     set -- --quick
@@ -24,10 +28,9 @@ nice pyright >"$types" 2>&1 &
 checking=$!
 trap 'kill "$checking" 2>/dev/null || true; rm -f "$types"' EXIT
 
-# Processes of one thread each, as most tests are too small to share out; three for two cores, as many tests wait for
-# other processes. Each begins with a third of the tests, in their order, and takes over from the others at the end.
+# Each process begins with its share of the tests, in their order, and takes over from the others at the end.
 passed=true
-OMP_NUM_THREADS=1 python -m pytest -n 3 --dist worksteal "$@" || passed=false
+OMP_NUM_THREADS=1 python -m pytest -n "$workers" --dist worksteal "$@" || passed=false
 wait "$checking" || passed=false
 cat "$types"
 "$passed"

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import gymnasium as gym
@@ -14,7 +15,7 @@ from palaestra.agents.agent import AGENTS
 from palaestra.agents.grpo.recipes.recipe import RECIPES
 from palaestra.agents.lookup import find_agent
 from palaestra.errors import InputError
-from palaestra.registry import Registry
+from palaestra.registry import Registry, _read_entry_points
 from palaestra.rewards import REWARDS, Episode, Step
 from palaestra.rewards import make as make_reward
 from palaestra.teachers import TEACHERS
@@ -119,3 +120,19 @@ def test_a_module_without_it_is_one_sentence_with_what_it_has(name, sentence):
 def test_where_names_come_from_others_no_module_is_imported():
     with pytest.raises(InputError, match="unknown fruit 'json:loads'"):
         Registry("fruit")["json:loads"]
+
+
+def test_entry_points_are_read_once_and_again_when_a_package_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    metals: Registry[type] = Registry("metal", group="test.metals")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(metals) == []
+    read = _read_entry_points.cache_info().misses
+    assert [name in metals for name in ("iron", "gold")] == [False, False]
+    assert _read_entry_points.cache_info().misses == read
+    info = tmp_path / "mine-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[test.metals]\niron = fractions:Fraction\n")
+    assert (list(metals), metals["iron"]) == (["iron"], Fraction)

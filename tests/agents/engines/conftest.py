@@ -8,13 +8,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from palaestra.agents.engines.ray_cluster import import_ray
+from palaestra.agents.language.registered_models import MODELS
 
 ROOT = Path(__file__).parents[3]
 HOME = ROOT / ".venv-vllm"
@@ -40,8 +41,12 @@ def trials(
     alone = "PYTEST_XDIST_WORKER" not in os.environ
     shared = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
     asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
+    has_real = "real_models" in asked and MODELS["smollm2-135m"].installed
+    words = {"vllm_trial": [str(request.getfixturevalue("real_models"))] if has_real else []}
     with ThreadPoolExecutor(len(TRIALS)) as pool:
-        runs = {name: pool.submit(_try, shared, vllm_python, name) for name in TRIALS if name in asked}
+        runs = {
+            name: pool.submit(_try, shared, vllm_python, name, words.get(name, [])) for name in TRIALS if name in asked
+        }
         yield lambda name: runs[name].result()
 
 
@@ -57,14 +62,14 @@ def vllm_server_trial(trials: Callable[[str], dict[str, Any]]) -> dict[str, Any]
     return trials("vllm_server_trial")
 
 
-def _try(shared: Path, python: Path, name: str) -> dict[str, Any]:
+def _try(shared: Path, python: Path, name: str, words: Sequence[str]) -> dict[str, Any]:
     from filelock import FileLock
 
     folder = shared / name
     with FileLock(shared / f"{name}.lock"):
         if not folder.exists():
             folder.mkdir()
-            command = ["nice", str(python), str(Path(__file__).with_name(f"{name}.py")), str(folder)]
+            command = ["nice", str(python), str(Path(__file__).with_name(f"{name}.py")), str(folder), *words]
             with (folder / "output").open("w") as output:
                 subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
     seen = folder / "seen.json"

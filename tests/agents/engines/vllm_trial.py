@@ -1,7 +1,8 @@
-"""Run by the tests of the vLLM engine in vLLM's own environment: ``vllm_trial.py FOLDER``.
+"""Run by the tests of the vLLM engine in vLLM's own environment: ``vllm_trial.py FOLDER [CACHE]``.
 
 vLLM takes long to load, so that everything is tried in one process. It writes what it has seen to FOLDER/seen.json,
-and the tests say what must hold of it.
+and the tests say what must hold of it. With CACHE, a folder for PALAESTRA_CACHE that has smollm2-135m, a step of this
+model is trained as well.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -50,6 +52,12 @@ LINE = (
     "palaestra/GuessNumber-v0 --recipe tis --regularisers entropy_bonus --steps 2 --prompts 2 --samples 3 "
     f"--max-new-tokens 4 --max-episode-tokens 24 --context {CONTEXT} --teacher random --minibatches 1 --threads 1 "
     "--final-episodes 3 --eval-every 0 --checkpoint-every 1 --lr 0.01 --lr-warmup 1 --keep-trajectories 6 --track"
+)
+REAL_LINE = (
+    "palaestra/Arithmetic-v0 --axis digits=1 terms=2 --model smollm2-135m --engine vllm --recipe tis --steps 1 "
+    "--prompts 2 --samples 2 --minibatches 1 --max-new-tokens 8 --max-episode-tokens 8 --context 256 "
+    "--regularisers entropy_bonus --warmup.steps 0 --threads 1 --lr-warmup 0 --eval-every 0 --final-episodes 1 "
+    "--teacher random"
 )
 
 
@@ -255,6 +263,15 @@ def try_engine(folder: Path, seen: dict[str, Any]) -> None:
     seen["train gemma"], seen["gaps gemma"] = train_small("gemma", run, " --lora 2"), gaps(run)
     vllm_engine.checkpoint_weights = whole
     seen["whole updates with adapters"] = whole_updates
+    PolicyEngine.open = real_open  # type: ignore[method-assign]
+
+
+def try_real_model(folder: Path, seen: dict[str, Any], cache: str) -> None:
+    """A step of a real chat model."""
+    os.environ["PALAESTRA_CACHE"] = cache
+    run = folder / "run-real"
+    seen["train smollm2-135m"], seen["rows smollm2-135m"] = train(f"{REAL_LINE} --out {run}"), rows(run)
+    shutil.rmtree(run)
 
 
 if __name__ == "__main__":
@@ -262,6 +279,8 @@ if __name__ == "__main__":
     without_reports()
     try:
         try_engine(where, record)
+        for place in sys.argv[2:]:
+            try_real_model(where, record, place)
     except BaseException:
         record["error"] = traceback.format_exc()
     record["seconds of processor"] = sum(os.times()[:4])

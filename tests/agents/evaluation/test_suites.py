@@ -76,9 +76,9 @@ def test_several_environments_are_each_evaluated_as_alone(tmp_path):
 
 def test_the_command_line_plays_and_compares_suites(tmp_path, capsys):
     for agent in ("random", "oracle"):
-        assert main(["eval", "--suite", "sql", "--agent", agent, "--json", str(tmp_path / f"{agent}.json")]) == 0
+        assert main(["eval", "--suite", "math", "--agent", agent, "--json", str(tmp_path / f"{agent}.json")]) == 0
     out = capsys.readouterr().out
-    assert f"oracle on palaestra/sql {find_suite('sql').version}" in out
+    assert f"oracle on palaestra/math {find_suite('math').version}" in out
     assert json.loads((tmp_path / "oracle.json").read_text())["success"] == 1.0
     assert main(["compare", str(tmp_path / "random.json"), str(tmp_path / "oracle.json")]) == 0
     assert "oracle solves more" in capsys.readouterr().out
