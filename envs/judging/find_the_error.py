@@ -57,6 +57,7 @@ class FindTheError(Judging):
     """
 
     param_space = ParamSpace([LEVEL, ChoiceAxis("error", ("alone", "carried", "consistent"))])
+    needs_equations = True
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         for _ in range(MAX_DRAWS):
@@ -68,8 +69,8 @@ class FindTheError(Judging):
                 break
         else:
             raise InputError(
-                f"the solutions of {', '.join(self.families)} have no equations in which an error could be planted; "
-                "choose other ids for `of`."
+                f"no error of the kind {params['error']!r} can be planted in the solutions of "
+                f"{', '.join(self.families)}; choose other ids for `of`."
             )
         solution = source.worked if flaw is None else flaw.solution
         steps = [*solution.steps, f"Answer: {solution.answer}"]

@@ -346,16 +346,16 @@ def draw_flaw(source: Source, rng: np.random.Generator, error: str) -> Flaw | No
 
     Args:
         source: the question.
-        error: "blatant", "slip" or "subtle". A solution without equations has a flaw of `ANY_FAMILY` instead.
+        error: "blatant", "slip" or "subtle". A solution that cannot have such a flaw has one of `ANY_FAMILY`.
 
     Returns:
         the flaw; None if there is none for this question.
     """
-    equations = bool(source.checked_lines)
-    kinds = FLAWS[error] if equations else {kind: FLAWS["blatant"][kind] for kind in ANY_FAMILY}
-    names = [*kinds]
-    for _ in range(MAX_DRAWS):
-        flaw = kinds[names[int(rng.integers(len(names)))]](source, rng)
-        if flaw is not None:
-            return flaw
+    plain = {kind: FLAWS["blatant"][kind] for kind in ANY_FAMILY}
+    for kinds in (*([FLAWS[error]] if source.checked_lines else []), plain):
+        names = [*kinds]
+        for _ in range(MAX_DRAWS):
+            flaw = kinds[names[int(rng.integers(len(names)))]](source, rng)
+            if flaw is not None:
+                return flaw
     return None

@@ -63,6 +63,7 @@ class GradeByRubric(Judging):
     """
 
     param_space = ParamSpace([LEVEL, IntAxis("criteria", 2, 5), FloatAxis("faults", 0.3, 0.5, limits=(0.0, 1.0))])
+    needs_equations = True
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         for _ in range(MAX_DRAWS):
@@ -76,10 +77,7 @@ class GradeByRubric(Judging):
             if bool(at_fault[-4]) == (wrong is not None):
                 break
         else:
-            raise InputError(
-                f"the solutions of {', '.join(self.families)} have lines that are no equations, so that no rubric can "
-                "say which are right; choose other ids for `of`."
-            )
+            raise InputError(f"the solutions of {', '.join(self.families)} have no answers that could be spoilt.")
         kept = [line for line in working if line is not None]
         worth = len(steps)
         right = sum(line == step for line, step in zip(working, steps))

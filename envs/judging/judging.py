@@ -56,8 +56,8 @@ class Judged:
 class Judging(Question):
     """Base of tasks that show solutions to questions of other families.
 
-    A task is in the split of the question that it shows. A subclass implements `generate`, and sets ``labels`` if the
-    reply is a verdict in double brackets.
+    A task is in the split of the question that it shows. A subclass implements `generate`, sets ``labels`` if the reply
+    is a verdict in double brackets, and ``needs_equations`` if it says which lines are wrong.
 
     Args:
         of: ids of the families that ask the questions, each drawn equally often; a list, or text with commas between
@@ -69,6 +69,7 @@ class Judging(Question):
     """
 
     labels: ClassVar[tuple[str, ...]] = ()
+    needs_equations: ClassVar[bool] = False
     max_observation: ClassVar[int] = 131_072
 
     def __init__(self, *, of: str | Sequence[str] = FAMILIES, **kwargs: Any):
@@ -79,11 +80,15 @@ class Judging(Question):
         super().__init__(**kwargs)
         self.observation_space = Unicode(self.max_observation)
         for name, family in self.families.items():
-            task = family.generate(np.random.default_rng(0), family.param_space.at(0.5))
-            if len(family.solution_steps(task)) < 2:
-                raise InputError(
-                    f"{type(self).__name__} cannot judge {name}, whose solutions have no steps; leave it out."
-                )
+            params = family.param_space.at(0.5)
+            source = Source(family, family.generate(np.random.default_rng(0), params), params)
+            steps, lacking = len(source.worked.steps), ""
+            if not steps:
+                lacking = "have no steps"
+            elif self.needs_equations and len(source.checked_lines) < steps:
+                lacking = "have lines that are no equations of numbers"
+            if lacking:
+                raise InputError(f"{type(self).__name__} cannot use {name}, whose solutions {lacking}; leave it out.")
 
     def draw_source(self, rng: np.random.Generator, level: float) -> tuple[str, Source]:
         """Draw a question of one of the families, with the difficulty ``level``; return the family's id and the
