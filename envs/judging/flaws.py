@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ...rewards.answers.equalities import equality_holds, evaluate
 from ...rewards.answers.numbers import read_number
 from ..question import Question, Task
-from ..transforms.equalities import equality_holds, evaluate
 from ..transforms.multiple_choice import is_usable, near_misses
 
 MAX_DRAWS = 12

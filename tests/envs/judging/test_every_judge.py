@@ -11,8 +11,8 @@ import palaestra
 import pytest
 from palaestra.envs.judging.grade_by_rubric import CHECKED, PRAISE
 from palaestra.envs.judging.shortcuts import SHORTCUTS, read_solutions, shortcut_rates
-from palaestra.envs.transforms.equalities import equality_holds
 from palaestra.errors import InputError
+from palaestra.rewards.answers.equalities import equality_holds
 
 NAMES = ("JudgePairs", "JudgeSolution", "FindTheError", "GradeByRubric")
 

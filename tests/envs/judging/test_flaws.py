@@ -19,7 +19,7 @@ from palaestra.envs.judging.flaws import (
     write_number,
 )
 from palaestra.envs.judging.judging import FAMILIES
-from palaestra.envs.transforms.equalities import equality_holds
+from palaestra.rewards.answers.equalities import equality_holds
 
 CONSISTENT = ("wrong operator", "misread number")
 
