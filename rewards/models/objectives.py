@@ -18,7 +18,8 @@ from .losses import contrast, lead_regression_loss, pointwise_loss, view_contras
 from .preferences import Preference
 
 DROPOUT = 0.1
-VIEW_WEIGHT = 0.1
+VIEW_WEIGHT = 0.01
+"""Weight of the loss between views; the paper's is not published. With 0.1 a head of 8 units learns no order."""
 META_RATE = 0.01
 
 
