@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dataset": ("dataset", "write tasks or played episodes as a data set, or upload it"),
     "audit": (
         "audit",
-        "find loops and cheats in episodes; measure forgetting, or a student's loss under changed views",
+        "find loops and cheats in episodes; try a reward model; measure forgetting, or an attack on views",
     ),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
