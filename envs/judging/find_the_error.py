@@ -12,7 +12,7 @@ from ..axes import ChoiceAxis
 from ..param_space import ParamSpace
 from ..question import Task
 from ..registration import register
-from .flaws import SLIPS, Flaw, Source, spoil_answer, spoil_premise, spoil_result
+from .flaws import SLIPS, Flaw, SolvedTask, spoil_answer, spoil_premise, spoil_result
 from .judging import LEVEL, MAX_DRAWS, Judged, Judging
 
 TRIES = 8
@@ -89,7 +89,7 @@ class FindTheError(Judging):
         return verify("integer", answer, task.reference)
 
 
-def _spoil_line(source: Source, rng: np.random.Generator, error: str, line: int) -> Flaw | None:
+def _spoil_line(source: SolvedTask, rng: np.random.Generator, error: str, line: int) -> Flaw | None:
     """Spoil the line with this index, or the answer if it is behind the last line; None if that cannot be done."""
     if line == len(source.worked.steps):
         return spoil_answer(source, rng)

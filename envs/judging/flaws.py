@@ -60,7 +60,7 @@ class Flaw:
 
 
 @dataclass(frozen=True)
-class Source:
+class SolvedTask:
     """A question with its right solution, from which spoilt ones are made.
 
     Args:
@@ -189,7 +189,9 @@ SLIPS: Mapping[str, Slip] = {
 10, 60, 100 or 1000."""
 
 
-def spoil_result(source: Source, rng: np.random.Generator, slip: str, carried: bool, line: int | None) -> Flaw | None:
+def spoil_result(
+    source: SolvedTask, rng: np.random.Generator, slip: str, carried: bool, line: int | None
+) -> Flaw | None:
     """Make a slip in the result of a line. Without carrying on, the answer stays right and the working is wrong.
 
     Args:
@@ -223,7 +225,7 @@ def spoil_result(source: Source, rng: np.random.Generator, slip: str, carried: b
 
 
 def _finish(
-    source: Source, kind: str, line: int, spoilt: str, changed: dict[Fraction, Fraction], new: Fraction
+    source: SolvedTask, kind: str, line: int, spoilt: str, changed: dict[Fraction, Fraction], new: Fraction
 ) -> Flaw | None:
     """Carry a spoilt line on; None unless the verifier refuses the answer to which it leads."""
     worked = source.worked
@@ -233,7 +235,7 @@ def _finish(
     return Flaw(kind, Worked((*worked.steps[:line], spoilt, *rest.steps), rest.answer), line)
 
 
-def spoil_premise(source: Source, rng: np.random.Generator, kind: str, line: int | None) -> Flaw | None:
+def spoil_premise(source: SolvedTask, rng: np.random.Generator, kind: str, line: int | None) -> Flaw | None:
     """Compute rightly from a wrong line: another operator ("wrong operator") or another number ("misread number") on
     the left of an equation. Every line is then a true equation, but this one is not what the question asks for."""
     worked, checked = source.worked, source.checked_lines
@@ -265,7 +267,7 @@ def spoil_premise(source: Source, rng: np.random.Generator, kind: str, line: int
     return _finish(source, kind, line, f"{changed} = {text}", {Fraction(right): value}, value)
 
 
-def stop_early(source: Source, rng: np.random.Generator) -> Flaw | None:
+def stop_early(source: SolvedTask, rng: np.random.Generator) -> Flaw | None:
     """Leave out the last lines and take the result so far as the answer."""
     worked = source.worked
     if len(worked.steps) < 2:
@@ -278,7 +280,7 @@ def stop_early(source: Source, rng: np.random.Generator) -> Flaw | None:
     return Flaw("skipped steps", Worked(kept, answer), len(kept))
 
 
-def go_too_far(source: Source, rng: np.random.Generator) -> Flaw | None:
+def go_too_far(source: SolvedTask, rng: np.random.Generator) -> Flaw | None:
     """Go on after the answer: add or subtract a number that stands in the solution, and take that for the answer. As
     frequent as `stop_early`, so that neither the longer nor the shorter working is more often right."""
     worked = source.worked
@@ -295,15 +297,15 @@ def go_too_far(source: Source, rng: np.random.Generator) -> Flaw | None:
     return Flaw("extra step", Worked((*worked.steps, f"{left} = {answer}"), answer), len(worked.steps))
 
 
-def take_other_task(source: Source, rng: np.random.Generator) -> Flaw | None:
+def take_other_task(source: SolvedTask, rng: np.random.Generator) -> Flaw | None:
     """Give the solution to another question of the family: fluent, and nothing to do with this one."""
-    other = Source(source.family, source.family.generate(rng, dict(source.params)), source.params).worked
+    other = SolvedTask(source.family, source.family.generate(rng, dict(source.params)), source.params).worked
     if other.steps == source.worked.steps or not source.refuses(other.answer):
         return None
     return Flaw("another question", other, 0)
 
 
-def spoil_answer(source: Source, rng: np.random.Generator) -> Flaw | None:
+def spoil_answer(source: SolvedTask, rng: np.random.Generator) -> Flaw | None:
     """Follow right working by a wrong answer, which differs from the right one in little."""
     worked = source.worked
     for answer in near_misses(worked.answer, rng.random(24).tolist()):
@@ -312,15 +314,15 @@ def spoil_answer(source: Source, rng: np.random.Generator) -> Flaw | None:
     return None
 
 
-def _result(slip: str, carried: bool) -> Callable[[Source, np.random.Generator], Flaw | None]:
+def _result(slip: str, carried: bool) -> Callable[[SolvedTask, np.random.Generator], Flaw | None]:
     return lambda source, rng: spoil_result(source, rng, slip, carried, None)
 
 
-def _premise(kind: str) -> Callable[[Source, np.random.Generator], Flaw | None]:
+def _premise(kind: str) -> Callable[[SolvedTask, np.random.Generator], Flaw | None]:
     return lambda source, rng: spoil_premise(source, rng, kind, None)
 
 
-FLAWS: Mapping[str, Mapping[str, Callable[[Source, np.random.Generator], Flaw | None]]] = {
+FLAWS: Mapping[str, Mapping[str, Callable[[SolvedTask, np.random.Generator], Flaw | None]]] = {
     "blatant": {
         "skipped steps": stop_early,
         "extra step": go_too_far,
@@ -341,7 +343,7 @@ ANY_FAMILY = ("another question", "wrong answer")
 """Kinds that need no equations."""
 
 
-def draw_flaw(source: Source, rng: np.random.Generator, error: str) -> Flaw | None:
+def draw_flaw(source: SolvedTask, rng: np.random.Generator, error: str) -> Flaw | None:
     """Spoil a solution.
 
     Args:

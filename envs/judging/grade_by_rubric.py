@@ -12,7 +12,7 @@ from ..axes import FloatAxis, IntAxis
 from ..param_space import ParamSpace
 from ..question import Task
 from ..registration import register
-from .flaws import SLIPS, Source, spoil_answer, spoil_result
+from .flaws import SLIPS, SolvedTask, spoil_answer, spoil_result
 from .judging import LEVEL, MAX_DRAWS, Judged, Judging
 
 PRAISE = (
@@ -115,7 +115,7 @@ class GradeByRubric(Judging):
         return verify("integer", answer, task.reference)
 
 
-def _spoil(source: Source, rng: np.random.Generator, line: int) -> str | None:
+def _spoil(source: SolvedTask, rng: np.random.Generator, line: int) -> str | None:
     """Return a wrong form of a line of working, or None to leave it out."""
     slips = [*SLIPS]
     flaw = None

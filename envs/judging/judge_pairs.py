@@ -10,7 +10,7 @@ from ..param_space import ParamSpace
 from ..question import Task
 from ..registration import register
 from .judging import ERROR, LEVEL, PLEAS, Judged, Judging
-from .presentation import Writer, write_pair
+from .presentation import SolutionWriter, write_pair
 
 
 class JudgePairs(Judging):
@@ -70,7 +70,7 @@ class JudgePairs(Judging):
         labels = (self.labels[right], self.labels[1 - right])
         solutions = (source.worked, flaw.solution)
         writers = [
-            Writer(solution, rng, n == formatted, labels[n] if pleads and n == pleading else "")
+            SolutionWriter(solution, rng, n == formatted, labels[n] if pleads and n == pleading else "")
             for n, solution in enumerate(solutions)
         ]
         texts = write_pair(writers, longer, rng.integers(0, 4, 2).tolist())

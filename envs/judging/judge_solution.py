@@ -10,7 +10,7 @@ from ..param_space import ParamSpace
 from ..question import Task
 from ..registration import register
 from .judging import ERROR, LEVEL, PLEAS, Judged, Judging
-from .presentation import Writer
+from .presentation import SolutionWriter
 
 
 class JudgeSolution(Judging):
@@ -58,7 +58,7 @@ class JudgeSolution(Judging):
         wrong, formatted, pleading = rng.integers(0, 2, 3).tolist()
         plea = self.labels[pleading] if rng.random() < params["pleas"] else ""
         solution = flaw.solution if wrong else source.worked
-        shown = Writer(solution, rng, bool(formatted), plea).write(int(rng.integers(0, 5)))
+        shown = SolutionWriter(solution, rng, bool(formatted), plea).write(int(rng.integers(0, 5)))
         question, label = source.task.prompt, self.labels[wrong]
         prompt = (
             f"A question and a solution are given.\n\nQuestion:\n{question}\n\nSolution:\n{shown}\n\nIs the solution "

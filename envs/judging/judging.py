@@ -15,7 +15,7 @@ from ..axes import ChoiceAxis, FloatAxis
 from ..question import Question, Task
 from ..transforms.transform import make_question
 from ..unicode import Unicode
-from .flaws import Flaw, Source, draw_flaw
+from .flaws import Flaw, SolvedTask, draw_flaw
 
 FAMILIES = (
     "palaestra/Arithmetic-v0",
@@ -81,7 +81,7 @@ class Judging(Question):
         self.observation_space = Unicode(self.max_observation)
         for name, family in self.families.items():
             params = family.param_space.at(0.5)
-            source = Source(family, family.generate(np.random.default_rng(0), params), params)
+            source = SolvedTask(family, family.generate(np.random.default_rng(0), params), params)
             steps, lacking = len(source.worked.steps), ""
             if not steps:
                 lacking = "have no steps"
@@ -90,15 +90,15 @@ class Judging(Question):
             if lacking:
                 raise InputError(f"{type(self).__name__} cannot use {name}, whose solutions {lacking}; leave it out.")
 
-    def draw_source(self, rng: np.random.Generator, level: float) -> tuple[str, Source]:
+    def draw_source(self, rng: np.random.Generator, level: float) -> tuple[str, SolvedTask]:
         """Draw a question of one of the families, with the difficulty ``level``; return the family's id and the
         question."""
         name = [*self.families][int(rng.integers(len(self.families)))]
         family = self.families[name]
         params = family.param_space.at(level)
-        return name, Source(family, family.generate(rng, params), params)
+        return name, SolvedTask(family, family.generate(rng, params), params)
 
-    def draw_spoilt(self, rng: np.random.Generator, params: Mapping[str, Any]) -> tuple[str, Source, Flaw]:
+    def draw_spoilt(self, rng: np.random.Generator, params: Mapping[str, Any]) -> tuple[str, SolvedTask, Flaw]:
         """Draw a question and a spoilt solution; see `draw_source` and `flaws.draw_flaw`."""
         for _ in range(MAX_DRAWS):
             name, source = self.draw_source(rng, params["level"])

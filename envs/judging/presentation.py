@@ -38,7 +38,7 @@ PLEAS = (
 """Pleas to the judge; ``label`` is the verdict that the solution asks for."""
 
 
-class Writer:
+class SolutionWriter:
     """Writes one solution, with as many remarks as are asked for.
 
     Args:
@@ -66,7 +66,7 @@ class Writer:
         return "\n".join([*lines, *self._end])
 
 
-def write_pair(writers: Sequence[Writer], longer: int, remarks: Sequence[int]) -> list[str]:
+def write_pair(writers: Sequence[SolutionWriter], longer: int, remarks: Sequence[int]) -> list[str]:
     """Write two solutions so that the one with index ``longer`` has more characters.
 
     Args:

@@ -39,7 +39,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RecordedCall:
     """One action as a call of a tool.
 
     Args:
@@ -70,7 +70,7 @@ class Trace:
     """
 
     row: Row
-    calls: Sequence[Call] = field(default=())
+    calls: Sequence[RecordedCall] = field(default=())
     usual_turns: float | None = None
     usual_return: float | None = None
 
@@ -112,5 +112,5 @@ def read_trace(row: Row, usual_turns: float | None = None, usual_return: float |
         failed = turn.get("action_error") is not None or (isinstance(after, str) and bool(_FAILURE.match(after)))
         action = turn.get("action")
         text = action if isinstance(action, str) else ""
-        calls.append(Call(*read_call(action), turn.get("observation"), after, failed, text))
+        calls.append(RecordedCall(*read_call(action), turn.get("observation"), after, failed, text))
     return Trace(row, calls, usual_turns, usual_return)

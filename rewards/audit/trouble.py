@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .traces import Call, Signal, Trace, any_of
+from .traces import RecordedCall, Signal, Trace, any_of
 
 LOOP = 3
 """Fewest equal actions, failing calls of one tool, or cycles of two actions, that count as a loop."""
@@ -25,7 +25,9 @@ def efficiency(turns: int, baseline: float) -> float:
     return 1.0 / (1.0 + EXCESS * max(0.0, turns - baseline))
 
 
-def _runs(calls: Sequence[Call], same: Callable[[Call, Call], bool]) -> Iterator[tuple[int, int]]:
+def _runs(
+    calls: Sequence[RecordedCall], same: Callable[[RecordedCall, RecordedCall], bool]
+) -> Iterator[tuple[int, int]]:
     """Yield (start, length) of the longest runs of neighbours that are ``same``."""
     start = 0
     for place in range(1, len(calls) + 1):
@@ -37,7 +39,7 @@ def _runs(calls: Sequence[Call], same: Callable[[Call, Call], bool]) -> Iterator
 def find_retries(trace: Trace) -> Iterator[Signal]:
     """Find the same call at least three times in a row, with the same response."""
 
-    def same(one: Call, two: Call) -> bool:
+    def same(one: RecordedCall, two: RecordedCall) -> bool:
         return (one.tool, one.arguments, one.after) == (two.tool, two.arguments, two.after) and one.after == one.before
 
     for start, length in _runs(trace.calls, same):
@@ -50,7 +52,7 @@ def find_retries(trace: Trace) -> Iterator[Signal]:
 def find_drift(trace: Trace) -> Iterator[Signal]:
     """Find at least three failing calls of one tool in a row, with changing arguments."""
 
-    def same(one: Call, two: Call) -> bool:
+    def same(one: RecordedCall, two: RecordedCall) -> bool:
         return one.tool == two.tool and one.arguments != two.arguments and one.failed and two.failed
 
     for start, length in _runs(trace.calls, same):
@@ -74,7 +76,7 @@ def find_oscillation(trace: Trace) -> Iterator[Signal]:
             place += 1
 
 
-def _repeats(one: Call, two: Call) -> bool:
+def _repeats(one: RecordedCall, two: RecordedCall) -> bool:
     return (one.tool, one.arguments, one.before) == (two.tool, two.arguments, two.before)
 
 

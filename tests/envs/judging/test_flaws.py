@@ -11,7 +11,7 @@ import pytest
 from palaestra.envs.judging.flaws import (
     ANY_FAMILY,
     FLAWS,
-    Source,
+    SolvedTask,
     Worked,
     carry_on,
     draw_flaw,
@@ -24,11 +24,11 @@ from palaestra.rewards.answers.equalities import equality_holds
 CONSISTENT = ("wrong operator", "misread number")
 
 
-def sources(name: str, count: int = 12, level: float = 0.5) -> list[tuple[Source, np.random.Generator]]:
+def sources(name: str, count: int = 12, level: float = 0.5) -> list[tuple[SolvedTask, np.random.Generator]]:
     family: Any = gym.make(name, disable_env_checker=True).unwrapped
     params = family.param_space.at(level)
     drawn = [np.random.default_rng(seed) for seed in range(count)]
-    return [(Source(family, family.generate(rng, params), params), rng) for rng in drawn]
+    return [(SolvedTask(family, family.generate(rng, params), params), rng) for rng in drawn]
 
 
 def test_later_lines_are_computed_with_the_wrong_result():
