@@ -164,8 +164,9 @@ def find_false_working(trace: Trace) -> Iterator[Signal]:
 
 def find_unearned(trace: Trace) -> Iterator[Signal]:
     """Find a reward as high as that of a success in an episode that made less than half of the way."""
-    row = trace.row
-    got, progress = row.get("return"), row.get("progress")
-    known = isinstance(got, (int, float)) and isinstance(progress, (int, float)) and trace.usual_return is not None
-    if known and not trace.succeeded and trace.usual_return > 0 and got >= 0.9 * trace.usual_return and progress < 0.5:
-        yield Signal("reward without success", len(trace.calls) - 1, f"{got:g}, usually {trace.usual_return:g}")
+    got, progress, usual = trace.row.get("return"), trace.row.get("progress"), trace.usual_return
+    if trace.succeeded or usual is None or usual <= 0:
+        return
+    known = isinstance(got, (int, float)) and isinstance(progress, (int, float))
+    if known and got >= 0.9 * usual and progress < 0.5:
+        yield Signal("reward without success", len(trace.calls) - 1, f"{got:g}, usually {usual:g}")

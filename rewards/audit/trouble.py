@@ -45,7 +45,7 @@ def find_retries(trace: Trace) -> Iterator[Signal]:
     for start, length in _runs(trace.calls, same):
         first = trace.calls[start]
         fewest = LOOP if first.after is None or isinstance(first.after, str) else VIEWS
-        if length >= fewest and first.after == first.before:
+        if length >= fewest:
             yield Signal("retry", start, f"{length} times {first.text or first.tool}")
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from palaestra.envs.judging.solution_pairs import draw_pairs
 from palaestra.rewards.models import Preference, RewardModel
+from palaestra.scripts.audit_model import _best_of_n
 from palaestra.scripts.cli import main
 
 
@@ -38,6 +39,19 @@ def test_it_shows_accuracy_ablations_and_the_best_of_n(model: Path, tmp_path: Pa
     assert proxies == sorted(proxies)
     assert main(["audit", str(model), "--pairs", "12", "--json", str(tmp_path / "again.json")]) == 0
     assert (tmp_path / "again.json").read_text() == out.read_text()
+
+
+def test_a_scorer_that_knows_the_answers_picks_only_right_ones():
+    pairs = [pair for pair in draw_pairs(18, of="palaestra/Arithmetic-v0") if pair.error == "slip"]
+    answers = {pair.question: pair.right.rpartition("\n")[2] for pair in pairs}
+
+    class Knowing:
+        def score(self, prompts: list[str], responses: list[str]) -> list[float]:
+            return [float(text.endswith(answers[prompt])) for prompt, text in zip(prompts, responses)]
+
+    curve = _best_of_n(Knowing(), pairs, 0)
+    assert curve[0].gold == pytest.approx(0.5, abs=0.2)
+    assert [curve[-1].gold, curve[-1].proxy] == [1.0, 1.0]
 
 
 def test_options_of_other_audits_and_other_files_are_refused(

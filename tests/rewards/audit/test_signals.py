@@ -54,6 +54,7 @@ def test_three_cycles_of_two_calls_are_one_oscillation():
 def test_repeated_actions_that_change_something_are_no_loop():
     assert names(episode(*[(f"room {n}", "forward") for n in range(6)])) == []
     assert names(episode(*[(f"room {n}", "ab"[n % 2]) for n in range(8)])) == []
+    assert names(episode(("shut", "open"), ("open", "open"), ("open", "open"), final_observation="open")) == []
     view = {"image": [[0]], "mission": "go"}
     assert names(episode(*[(view, 2)] * 5, final_observation=view)) == []
     assert names(episode(*[(view, 2)] * 12, final_observation=view)) == ["retry"]
