@@ -167,6 +167,7 @@ def find_unearned(trace: Trace) -> Iterator[Signal]:
     got, progress, usual = trace.row.get("return"), trace.row.get("progress"), trace.usual_return
     if trace.succeeded or usual is None or usual <= 0:
         return
-    known = isinstance(got, (int, float)) and isinstance(progress, (int, float))
-    if known and got >= 0.9 * usual and progress < 0.5:
+    if not isinstance(got, (int, float)) or not isinstance(progress, (int, float)):
+        return
+    if got >= 0.9 * usual and progress < 0.5:
         yield Signal("reward without success", len(trace.calls) - 1, f"{got:g}, usually {usual:g}")
