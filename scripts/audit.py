@@ -1,5 +1,13 @@
-"""``palaestra audit``: interference between tasks at a language model's newest checkpoint, or a student's loss of
-success when an adversary changes the view.
+"""``palaestra audit``: signals of bad episodes and of cheats in a file of episodes; accuracy of a reward model;
+forgetting between tasks at a language model's newest checkpoint; or a student's loss of success under changed views.
+
+A file of episodes (palaestra eval --out, or a run's trajectories.jsonl) is scanned without a model: loops, failing
+calls, failures of the machinery, giving up, and cheats such as pleas to the judge, code that reaches for the grader, or
+several answers in one. With --plant, known cheats are also planted in copies of its successful episodes, to measure how
+many the scan finds.
+
+The file of a reward model (RewardModel.save) is tried on right and spoilt solutions to held-out questions: accuracy by
+kind of flaw, calibration, accuracy without words, mathematics or context, and the best of n by its score.
 
 A language model is updated on each of several tasks separately, with the run's recipe, and the log-probability of the
 scripted solver's answer to every task is measured before and after. The run itself is not changed. A task whose
@@ -10,6 +18,9 @@ steer the student towards the adversary's goal, which is learned from preference
 comparison, the table has the success with the same number of cells changed at random.
 
 examples:
+  palaestra audit played.jsonl                              # episodes, scanned for loops and cheats
+  palaestra audit runs/first/trajectories.jsonl --top 20 --plant 50
+  palaestra audit model.safetensors --pairs 300             # a reward model
   palaestra audit runs/first
   palaestra audit runs/first --tasks 16 --samples 32 --json runs/first/interference.json
   palaestra audit runs/keys --cells 1 2 4 --episodes 50     # a student, under attack
@@ -34,12 +45,20 @@ from ..agents.grpo.run.folder import DEFAULT_LEARNER, read_learner
 from ..errors import InputError
 from ..teachers.interference import Interference, measure_interference
 from .audit_attack import attack_student, check_cells, print_attack
+from .audit_episodes import audit_episodes
+from .audit_model import audit_model
 
 
 @dataclass(frozen=True)
 class AuditOptions:
     run: tyro.conf.Positional[Path]
-    """The run's folder."""
+    """The run's folder, a file of episodes, or the file of a reward model."""
+    top: int = 5
+    """Files of episodes: number of episodes to name, those with the most signals first."""
+    plant: int = 0
+    """Files of episodes: number of copies in which each kind of cheat is planted; 0 for none."""
+    pairs: int = 120
+    """Reward models: number of pairs of a right and a spoilt solution."""
     tasks: int = 8
     """Language models: number of tasks, spread evenly over the run's range of difficulty."""
     samples: int | None = None
@@ -55,7 +74,7 @@ class AuditOptions:
     prefer: Literal["away", "idle"] = "away"
     """Students: the adversary's goal: lead the agent away from the end of its mission, or make it stay in place."""
     seed: int = 0
-    """Seed of the tasks, the attempts and the attack."""
+    """Seed of the tasks, the attempts, the attack, the planted cheats and the pairs."""
     json: Path | None = None
     """Also write the results to this file, as JSON."""
 
@@ -67,13 +86,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, value in (("tasks", config.tasks), ("samples", config.samples)):
         if value is not None and value < 2:
             raise InputError(f"--{name} must be at least 2, not {value}.")
-    of_student = read_learner(config.run) != DEFAULT_LEARNER
+    if config.run.is_file():
+        kind = "the file of a reward model" if config.run.suffix == ".safetensors" else "a file of episodes"
+    else:
+        kind = "a run of a student" if read_learner(config.run) != DEFAULT_LEARNER else "a run of a language model"
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    for name in ("tasks", "samples") if of_student else ("cells", "episodes", "tries", "play", "prefer"):
-        if getattr(config, name) != defaults[name]:
-            kinds = ("a student", "language models") if of_student else ("a language model", "students")
-            raise InputError(f"{str(config.run)!r} is a run of {kinds[0]}; --{name} is for {kinds[1]}, leave it out.")
-    if of_student:
+    for other, (whom, names) in _OPTIONS.items():
+        for name in names:
+            if other != kind and getattr(config, name) != defaults[name]:
+                raise InputError(f"{str(config.run)!r} is {kind}; --{name} is for {whom}, leave it out.")
+    if kind == "a file of episodes":
+        return audit_episodes(config.run, config.top, config.plant, config.seed, config.json)
+    if kind == "the file of a reward model":
+        return audit_model(config.run, config.pairs, config.seed, config.json)
+    if kind == "a run of a student":
         return _attack(config)
     student = LearnerStudent(config.run, config.tasks, config.samples, config.seed)
     found = measure_interference(student)
@@ -83,6 +109,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = {"difficulty": student.difficulties, "before": found.before.tolist(), "changes": found.changes.tolist()}
         write_atomically(config.json, json.dumps({**figures, **rows}, allow_nan=False) + "\n")
     return 0
+
+
+_OPTIONS = {
+    "a file of episodes": ("files of episodes", ("top", "plant")),
+    "the file of a reward model": ("reward models", ("pairs",)),
+    "a run of a student": ("students", ("cells", "episodes", "tries", "play", "prefer")),
+    "a run of a language model": ("language models", ("tasks", "samples")),
+}
+"""Target of an audit -> its plural, and options that it alone has."""
 
 
 def _attack(config: AuditOptions) -> int:

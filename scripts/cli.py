@@ -30,7 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, with adapters merged on request"),
     "dataset": ("dataset", "write tasks or played episodes as a data set, or upload it"),
-    "audit": ("audit", "measure forgetting between tasks, or what a student loses when its observations are changed"),
+    "audit": (
+        "audit",
+        "find loops and cheats in episodes; try a reward model; measure forgetting, or an attack on views",
+    ),
     "new": ("new", "write a package of your own: an environment, a teacher, a reward, a recipe or an agent"),
     "serve": ("serve", "serve environments over OpenEnv's protocol, one for each connection"),
     "mcp": ("mcp", "serve an environment's actions as tools of the Model Context Protocol"),

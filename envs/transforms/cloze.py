@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...rewards import Verdict
+from ...rewards.answers.equalities import BLANK, NUMBER, equality_holds
 from ...rewards.answers.numbers import read_number
 from ..axes import ChoiceAxis
 from ..question import Question, Task
 from ..registration import register
-from .equalities import BLANK, NUMBER, equality_holds
 from .transform import MAX_DRAWS, Transform
 
 # Smaller numbers would be guessed.

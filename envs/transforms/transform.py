@@ -58,7 +58,7 @@ class Transform(Question):
         of_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ):
-        self.inner = _make_question(of, with_prompt(of_kwargs, kwargs))
+        self.inner = make_question(of, with_prompt(of_kwargs, kwargs))
         self.param_space = self.join_axes()
         self.of, self.content_identifies = of, self.inner.content_identifies
         if type(self).verify is Transform.verify:
@@ -124,7 +124,12 @@ class Transform(Question):
         super().set_state(state)
 
 
-def _make_question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
+def make_question(of: str, of_kwargs: Mapping[str, Any]) -> Question:
+    """Make the question with the id ``of``, whose tasks another environment shows in its own form.
+
+    Raises:
+        InputError: no id of a `Question`, or an argument that belongs to the other environment.
+    """
     taken = sorted({"difficulty", "split", "answer_format", "render_mode"} & set(of_kwargs))
     if taken:
         raise InputError(f"{', '.join(taken)} in of_kwargs must be given to the transform itself, not to {of}.")

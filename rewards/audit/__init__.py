@@ -1,5 +1,5 @@
-"""Audits of graders and rewards: attacks on graders, measures of ranking, agreement of annotators with the truth,
-distances between rewards, and a ladder of tasks on which a policy can game the reward."""
+"""Audits of graders, rewards and episodes: attacks on graders, signals of bad episodes, measures of ranking, agreement
+of annotators with the truth, distances between rewards, and a ladder of tasks on which a policy can game the reward."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from .overoptimisation import (
     one_versus_many,
     ties_score,
 )
+from .planted import PlantedReport, measure_scanner
+from .signals import SIGNALS, Scanned, scan_rows
 from .starc import canonical, starc_distance
+from .traces import Signal
 
 Pair, Rung = LabelledPair, RungReport  # the earlier names
 
@@ -35,6 +38,7 @@ __all__ = [
     "FAMILIES",
     "METAMORPHIC",
     "RUNGS",
+    "SIGNALS",
     "AuditReport",
     "Canary",
     "Case",
@@ -45,7 +49,10 @@ __all__ = [
     "LabelledPair",
     "LadderReport",
     "OneVersusMany",
+    "PlantedReport",
     "RungReport",
+    "Scanned",
+    "Signal",
     "TabularMDP",
     "TiesScore",
     "action_values",
@@ -59,11 +66,13 @@ __all__ = [
     "gridworld",
     "ladder",
     "measure_fuzz",
+    "measure_scanner",
     "one_versus_many",
     "optimal_policy",
     "policy_values",
     "potential_shaping",
     "rewritings",
+    "scan_rows",
     "sheet",
     "starc_distance",
     "ties_score",

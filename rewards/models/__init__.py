@@ -23,17 +23,28 @@ from .token_episode import TokenEpisode
 
 if TYPE_CHECKING:
     from .implicit import CausalLogProbs, ImplicitPRM
-    from .losses import bradley_terry_loss, contrast, listwise_loss
-    from .ngram_encoder import NgramEncoder
+    from .losses import (
+        bradley_terry_loss,
+        contrast,
+        lead_regression_loss,
+        listwise_loss,
+        pointwise_loss,
+        view_contrast_loss,
+    )
+    from .ngram_encoder import NgramEncoder, ReferenceEncoder, with_reference
+    from .objectives import OBJECTIVES
+    from .peers import fit_peers, select_small
     from .reward_model import RewardModel
 
 __all__ = [
+    "OBJECTIVES",
     "CausalLogProbs",
     "ImplicitPRM",
     "ImplicitProcessReward",
     "ModelReward",
     "NgramEncoder",
     "Preference",
+    "ReferenceEncoder",
     "RewardModel",
     "TokenEpisode",
     "bradley_terry_loss",
@@ -41,11 +52,17 @@ __all__ = [
     "correct_pairs",
     "corrupt_answer",
     "corrupted_pairs",
+    "fit_peers",
     "graded_pairs",
+    "lead_regression_loss",
     "listwise_loss",
+    "pointwise_loss",
     "preference_pairs",
     "preference_strength",
+    "select_small",
     "truncated_pairs",
+    "view_contrast_loss",
+    "with_reference",
 ]
 
 

@@ -11,10 +11,18 @@ MODULES = {
     "CausalLogProbs": "implicit",
     "ImplicitPRM": "implicit",
     "NgramEncoder": "ngram_encoder",
+    "OBJECTIVES": "objectives",
+    "ReferenceEncoder": "ngram_encoder",
     "RewardModel": "reward_model",
     "bradley_terry_loss": "losses",
     "contrast": "losses",
+    "fit_peers": "peers",
+    "lead_regression_loss": "losses",
     "listwise_loss": "losses",
+    "pointwise_loss": "losses",
+    "select_small": "peers",
+    "view_contrast_loss": "losses",
+    "with_reference": "ngram_encoder",
 }
 """Public name -> module that defines it."""
 

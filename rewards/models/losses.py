@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
+from torch.nn.functional import cross_entropy, logsigmoid, normalize
 
 
 def bradley_terry_loss(
@@ -53,3 +53,40 @@ def contrast(scores: Tensor) -> Tensor:
     count = len(scores)
     pairs = torch.sigmoid((scores[:, None] - scores[None, :]).abs())
     return (pairs.sum() - pairs.diagonal().sum()) / (count * (count - 1))
+
+
+def pointwise_loss(scores: Tensor, right: Tensor) -> Tensor:
+    """Return the binary cross-entropy of each score as the log-odds that a response is right.
+
+    The initial training of Cooper's VerifyRM, arXiv 2508.05613.
+
+    Args:
+        scores: [n], log-odds.
+        right: probability that the response is right, in [0, 1], [n].
+
+    Returns:
+        [n], nats.
+    """
+    return -right * logsigmoid(scores) - (1 - right) * logsigmoid(-scores)
+
+
+def lead_regression_loss(chosen: Tensor, rejected: Tensor, strength: Tensor | float = 1.0) -> Tensor:
+    """Return the squared difference of each pair's lead, chosen minus rejected, from its preference strength, [n]."""
+    return (chosen - rejected - strength) ** 2
+
+
+def view_contrast_loss(one: Tensor, two: Tensor, temperature: float = 0.05) -> Tensor:
+    """Return SimCSE's loss: each row of ``one`` has to be nearer to the same row of ``two`` than to its other rows.
+
+    Secrets of RLHF II, arXiv 2401.06080 (section 3, on differences of the chosen and the rejected response's
+    embedding); SimCSE, arXiv 2104.08821, equation 1.
+
+    Args:
+        one, two: two views of the same n embeddings, such as two draws of dropout, [n, d].
+        temperature: divisor of the cosines.
+
+    Returns:
+        A scalar, nats: the mean cross-entropy; ln n if all embeddings are equal.
+    """
+    cosines = normalize(one, dim=1) @ normalize(two, dim=1).T / temperature
+    return cross_entropy(cosines, torch.arange(len(one), device=one.device))

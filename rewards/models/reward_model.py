@@ -18,6 +18,7 @@ from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
 from .losses import bradley_terry_loss
 from .ngram_encoder import NgramEncoder
+from .objectives import OBJECTIVES
 from .preferences import Preference
 
 _FORMAT = "palaestra-reward-model-1"
@@ -42,6 +43,20 @@ def _own_randomness(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+def shuffled_batches(
+    pairs: Sequence[Preference], epochs: int, batch: int, seed: int
+) -> Iterator[list[list[Preference]]]:
+    """Yield the batches of each epoch, in a new order each time; see `RewardModel.fit` for the arguments."""
+    if not pairs:
+        raise InputError("a reward model is fitted on at least one preference pair; there is none.")
+    check_count("epochs", epochs, 1)
+    check_count("batch", batch, 1, "pairs")
+    generator = torch.Generator().manual_seed(check_count("seed", seed))
+    for _ in range(epochs):
+        order = torch.randperm(len(pairs), generator=generator).tolist()
+        yield [[pairs[index] for index in order[low : low + batch]] for low in range(0, len(pairs), batch)]
 
 
 class RewardModel(nn.Module):
@@ -93,6 +108,7 @@ class RewardModel(nn.Module):
         self,
         pairs: Sequence[Preference],
         *,
+        objective: str = "bradley-terry",
         epochs: int = 20,
         batch: int = 32,
         learning_rate: float = 3e-3,
@@ -103,6 +119,7 @@ class RewardModel(nn.Module):
 
         Args:
             pairs: at least one pair.
+            objective: a name in `objectives.OBJECTIVES`.
             epochs: passes over the pairs.
             batch: pairs per step.
             learning_rate, weight_decay: of AdamW.
@@ -111,37 +128,45 @@ class RewardModel(nn.Module):
         Raises:
             InputError: no pairs, or an argument out of range.
         """
-        if not pairs:
-            raise InputError("a reward model is fitted on at least one preference pair; there is none.")
-        check_count("epochs", epochs, 1)
-        check_count("batch", batch, 1, "pairs")
-        rate = check_number("learning_rate", learning_rate, 0.0)
-        generator = torch.Generator().manual_seed(check_count("seed", seed))
-        optimiser = torch.optim.AdamW(
-            [weight for weight in self.parameters() if weight.requires_grad], lr=rate, weight_decay=weight_decay
-        )
+        backward = OBJECTIVES[objective]
+        optimiser = self.make_optimiser(learning_rate, weight_decay)
         self.train()
         losses = []
-        for _ in range(epochs):
-            order, total = torch.randperm(len(pairs), generator=generator).tolist(), 0.0
-            for low in range(0, len(pairs), batch):
-                part = [pairs[index] for index in order[low : low + batch]]
-                optimiser.zero_grad()
-                loss = self.loss(part)
-                (loss / len(part)).backward()
-                optimiser.step()
-                total += float(loss.detach())
-            losses.append(total / len(pairs))
+        with _own_randomness(check_count("seed", seed)):  # of dropout, where an objective has it
+            for epoch in shuffled_batches(pairs, epochs, batch, seed):
+                total = 0.0
+                for part in epoch:
+                    optimiser.zero_grad()
+                    total += backward(self, part)
+                    optimiser.step()
+                losses.append(total / len(pairs))
         self.eval()
         return Fit(tuple(losses), self.accuracy(pairs))
 
-    def loss(self, pairs: Sequence[Preference]) -> Tensor:
-        """Return the sum of the losses of the pairs, nats."""
+    def make_optimiser(self, learning_rate: float, weight_decay: float) -> torch.optim.Optimizer:
+        """Make AdamW over the trainable weights."""
+        rate = check_number("learning_rate", learning_rate, 0.0)
+        weights = [weight for weight in self.parameters() if weight.requires_grad]
+        return torch.optim.AdamW(weights, lr=rate, weight_decay=weight_decay)
+
+    def score_pairs(self, pairs: Sequence[Preference]) -> tuple[Tensor, Tensor]:
+        """Compute the scores of the chosen and of the rejected responses, [n] each, with gradient."""
         prompts = [pair.prompt for pair in pairs]
         scores = self(prompts * 2, [pair.chosen for pair in pairs] + [pair.rejected for pair in pairs])
-        margin = torch.tensor([pair.margin for pair in pairs], dtype=scores.dtype, device=scores.device)
-        smoothing = torch.tensor([pair.smoothing for pair in pairs], dtype=scores.dtype, device=scores.device)
-        return bradley_terry_loss(scores[: len(pairs)], scores[len(pairs) :], margin, smoothing).sum()
+        return scores[: len(pairs)], scores[len(pairs) :]
+
+    def embed_pairs(self, pairs: Sequence[Preference]) -> Tensor:
+        """Compute the hidden layer of the head for the chosen minus that for the rejected responses, [n, hidden]."""
+        texts = [f"{pair.prompt}\n\n{text}" for pair in pairs for text in (pair.chosen, pair.rejected)]
+        hidden = self.head[1](self.head[0](self.encoder.encode(texts)))
+        return hidden[::2] - hidden[1::2]
+
+    def losses(self, pairs: Sequence[Preference]) -> Tensor:
+        """Return the Bradley-Terry loss of each pair, with its margin and smoothing, [n], nats."""
+        chosen, rejected = self.score_pairs(pairs)
+        margin = torch.tensor([pair.margin for pair in pairs], dtype=chosen.dtype, device=chosen.device)
+        smoothing = torch.tensor([pair.smoothing for pair in pairs], dtype=chosen.dtype, device=chosen.device)
+        return bradley_terry_loss(chosen, rejected, margin, smoothing)
 
     def differences(self, pairs: Sequence[Preference]) -> list[float]:
         """Compute ``score(chosen) - score(rejected)`` of each pair, for `preference_strength`."""

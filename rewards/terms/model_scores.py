@@ -163,6 +163,33 @@ class ShapedRM(Reward):
         return None if score is None else shaped_rm(score, episode.success, self.alpha)
 
 
+@register("verify-rm")
+class VerifyRM(Reward):
+    """Probability that the response is right, from a reward model that sees the reference answer.
+
+    Cooper: the model replaces the verifier, whose misses it does not share, and is trained beside the policy on
+    responses that the verifier accepts and on copies of them with another answer. A failure can outrank a success, as
+    the model decides.
+    """
+
+    paper = "Cooper: Co-Optimizing Policy and Reward Models, arXiv 2508.05613"
+    needs = frozenset({"reward_model_score"})
+    complete = True
+    bounds = (0.0, 1.0)
+    scorer: Scorer | None = option(default=None, says="the reward model; None reads ``episode.extra(key)``.")
+    key: str = option(default="reward_model_score", says="name of the extra to read.")
+
+    def setup(self) -> None:
+        self.score = ScoreSource(self.scorer, self.key)
+        self.needs = self.score.needs
+        trained = {"corrupted": True, "referenced": True, "objective": "pointwise"}
+        self.measure_options = {} if self.scorer is not None else {"reward_model_score": trained}
+
+    def value(self, episode: Episode) -> float | None:
+        score = self.score(episode)
+        return None if score is None else sigmoid(score)
+
+
 def log_sigmoid(x: float) -> float:
     """Return log(1 / (1 + exp(-x))), without overflow."""
     return -math.log1p(math.exp(-x)) if x >= 0 else x - math.log1p(math.exp(x))

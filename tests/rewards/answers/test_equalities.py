@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from palaestra.envs.transforms.equalities import equality_holds
+from palaestra.rewards.answers.equalities import equality_holds
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,19 @@ def equality_holds(line: str, blank: Fraction = Fraction(0), x: Fraction | None 
     return all(value == values[0] for value in values)
 
 
+def evaluate(text: str, x: Fraction | None = None) -> Fraction | None:
+    """Return the value of one side of an equation, or None if it is not in the grammar or divides by zero.
+
+    Args:
+        text: the side.
+        x: the value of x; None rejects a side with x.
+    """
+    try:
+        return _Evaluator(text, Fraction(0), x).value() if len(text) <= MAX_LENGTH else None
+    except (_NotInGrammar, ZeroDivisionError):
+        return None
+
+
 class _Evaluator:
     """Recursive descent with one token of look-ahead; it evaluates as it goes."""
 
