@@ -198,10 +198,8 @@ def make_task_start(task: WebTask) -> TaskStart:
     content = template.generate(task.size, task.seed)
     database = connect(content)
     try:
-        before = database.total_changes
         template.prepare(database, slots)
-        if database.total_changes != before:
-            content = database.serialize()
+        content = database.save()
         goal = template.goal(database, slots)
         return TaskStart(task.site, content, goal, template.ask(slots), milestones(goal))
     finally:
