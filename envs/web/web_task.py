@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .browsers.commands import Command
     from .browsers.layout import Box
     from .sites.site import Content, WebSite
-    from .tasks.template import WebTemplate
+    from .tasks.template import JudgedRows, WebTemplate
 
 # Number of seeds for the contents of a site, and maximum number of draws of a task.
 SEEDS, MOST_DRAWS = 4_096, 400
@@ -305,19 +305,29 @@ class WebTaskEnv(Game):
         from .tasks.template import judge, make_task_start
 
         start = make_task_start(state.task)
-        success, why = judge(start, start.rows_at(state.database), command.text)
+        success, why = judge(start, self._changed_rows(state), command.text)
         if command.verb == "infeasible":
             success, why = False, "The task can be done."
         progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
+    def _changed_rows(self, state: WebState) -> JudgedRows:
+        """Return the rows by which an episode in this state is judged."""
+        from .tasks.template import make_task_start
+
+        shown = self._open
+        is_there = shown is not None and shown.state is not None and shown.state.database is state.database
+        having = shown.site.database if shown is not None and is_there else None
+        return make_task_start(state.task).rows_at(state.database, having)
+
     def step_info(self, *args: Any, success: bool, extras: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         from .tasks.template import is_safe, make_task_start
 
         if self._ended:
-            start, end = make_task_start(self.here().task), self.here().database
-            extras = {**(extras or {}), "safe": success or is_safe(start, start.rows_at(end))}
+            state = self.here()
+            safe = success or is_safe(make_task_start(state.task), self._changed_rows(state))
+            extras = {**(extras or {}), "safe": safe}
         return super().step_info(*args, success=success, extras=extras, **kwargs)
 
     # Solving.

@@ -28,6 +28,12 @@ class SiteDatabase(sqlite3.Connection):
     content: bytes = b""
     saved = 0
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        # Rows that `read` has returned, and `total_changes` at that time.
+        self._rows: dict[str, list[tuple[Any, ...]]] = {}
+        self._rows_of = -1
+
     def __del__(self) -> None:
         self.close()
 
@@ -39,7 +45,18 @@ class SiteDatabase(sqlite3.Connection):
     def load(self, content: bytes) -> None:
         """Replace the content."""
         self.deserialize(content)
-        self.content, self.saved = content, self.total_changes
+        self.content, self.saved, self._rows_of = content, self.total_changes, -1
+
+    def read(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as tuples: the same list as before unless something has been written since."""
+        # What is rolled back is not counted as a change.
+        if self._rows_of != self.total_changes or self.in_transaction:
+            self._rows, self._rows_of = {}, -1 if self.in_transaction else self.total_changes
+        if sql not in self._rows:
+            cursor = self.cursor()
+            cursor.row_factory = None
+            self._rows[sql] = cursor.execute(sql).fetchall()
+        return self._rows[sql]
 
     def save(self) -> bytes:
         """Return the content as bytes: the same object as before unless something has been written since."""
