@@ -64,11 +64,16 @@ class TemplateCount:
     successes: int
 
 
+def widget_templates(env_id: str) -> list[str]:
+    """Return the names of the templates of an environment that need widgets."""
+    site = gym.make(env_id, disable_env_checker=True).unwrapped.site  # type: ignore[attr-defined]
+    return [one.name for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]
+
+
 def count_successes(env_ids: Sequence[str], number: int, seed: int = 0) -> Iterator[TemplateCount]:
     """Yield the successes on ``number`` tasks of each template of these environments that needs widgets."""
     for env_id in env_ids:
-        site = gym.make(env_id, disable_env_checker=True).unwrapped.site  # type: ignore[attr-defined]
-        for name in [one.name for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]:
+        for name in widget_templates(env_id):
             env: Any = gym.make(env_id, templates=name, disable_env_checker=True).unwrapped
             successes = 0
             for place in range(number):
