@@ -363,6 +363,16 @@ class WebTaskEnv(Game):
 
         return random_command(parse_page(episode.tab.html), rng)
 
+    def draw_html(self, action: Any = None) -> str:
+        """Return the present page as it looks in a browser, without scripts; the control of the action is marked."""
+        from .browsers.commands import Command, read_command
+        from .sites.page_look import draw_page
+
+        tab = self.here().tab
+        readings = [] if action is None else self.read_action(action)[0]
+        command = read_command(readings[0]) if readings else None
+        return draw_page(tab.html, tab.edits, command.number if isinstance(command, Command) else 0)
+
     def trace_of(self, state: WebState) -> MilestoneCount:
         return MilestoneCount(state.task, len(state.reached))
 

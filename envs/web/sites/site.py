@@ -340,4 +340,10 @@ def _serve_asset(path: str) -> wrappers.Response:
     return wrappers.Response(style, content_type="text/css; charset=utf-8", headers=headers)
 
 
+def read_asset(path: str) -> str:
+    """Return the style sheet or script at a path; "" if there is none."""
+    answer = _serve_asset(path)
+    return answer.get_data(as_text=True) if answer.status_code == 200 else ""
+
+
 SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])
