@@ -55,6 +55,10 @@ class OpenSite:
     site: WebSite
     browser: Browser
 
+    def database_with(self, content: Content) -> Any:
+        """Return the site's database if it is known to have this content, else None."""
+        return None if self.state is None or self.state.database is not content else self.site.database
+
 
 @dataclass(frozen=True, slots=True)
 class SolverPlan:

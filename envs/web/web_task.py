@@ -316,9 +316,7 @@ class WebTaskEnv(Game):
         """Return the rows by which an episode in this state is judged."""
         from .tasks.template import make_task_start
 
-        shown = self._open
-        is_there = shown is not None and shown.state is not None and shown.state.database is state.database
-        having = shown.site.database if shown is not None and is_there else None
+        having = None if self._open is None else self._open.database_with(state.database)
         return make_task_start(state.task).rows_at(state.database, having)
 
     def step_info(self, *args: Any, success: bool, extras: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
@@ -365,13 +363,9 @@ class WebTaskEnv(Game):
 
     def draw_html(self, action: Any = None) -> str:
         """Return the present page as it looks in a browser, without scripts; the control of the action is marked."""
-        from .browsers.commands import Command, read_command
-        from .sites.page_look import draw_page
+        from .sites.page_look import draw_tab
 
-        tab = self.here().tab
-        readings = [] if action is None else self.read_action(action)[0]
-        command = read_command(readings[0]) if readings else None
-        return draw_page(tab.html, tab.edits, command.number if isinstance(command, Command) else 0)
+        return draw_tab(self.here().tab, *self.read_action(action)[0][:1])
 
     def trace_of(self, state: WebState) -> MilestoneCount:
         return MilestoneCount(state.task, len(state.reached))
@@ -387,8 +381,6 @@ class WebTaskEnv(Game):
             case "solution_steps":
                 return list(plan_from_start(task, self.lines))
         return None
-
-    # Open site and browser.
 
     def draw(self, episode: WebState) -> np.ndarray:
         browser = self._resume(episode)[1]

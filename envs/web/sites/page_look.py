@@ -10,13 +10,21 @@ from collections.abc import Sequence
 from lxml import etree  # type: ignore[attr-defined]
 
 from ..browsers.accessibility import CONTROLS, Value, encode_document, parse_document
+from ..browsers.commands import Command, read_command
 from ..browsers.page_cache import parse_page
+from ..browsers.tab import Tab
 from ..browsers.widgets import write_value
 from .site import read_asset
 
 MARK = "acted-on"
 """Id of the marked control; `agents/replay.js` scrolls to it."""
 _STYLE = f"#{MARK} {{ outline: 3px solid #d6006c; outline-offset: 3px; scroll-margin: 6rem }}"
+
+
+def draw_tab(tab: Tab, action: str = "") -> str:
+    """Return the page of a browser as a document, with the control marked that an action is about."""
+    command = read_command(action)
+    return draw_page(tab.html, tab.edits, command.number if isinstance(command, Command) else 0)
 
 
 def draw_page(html: str, edits: Sequence[tuple[int, Value]] = (), number: int = 0) -> str:

@@ -49,4 +49,4 @@ def test_an_environment_draws_its_page_with_the_control_of_an_action_however_it_
     env.step(action)
     (field,) = (one for one in html.fromstring(env.draw_html()).iter("input") if one.get("type") == "search")
     assert field.get("value") == "lamp"
-    assert env.draw_html("nonsense") == env.draw_html()
+    assert env.draw_html("nonsense") == env.draw_html(3) == env.draw_html()
