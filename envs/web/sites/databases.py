@@ -121,12 +121,12 @@ def open_database() -> SiteDatabase:
     return database
 
 
-# Numbers of rows in one statement, so that SQLite prepares few different statements.
-_SIZES = (64, 16, 4, 1)
+# Rows inserted with one statement, which SQLite has to prepare once for each table.
+_AT_ONCE = 32
 
 
 def insert_rows(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of equal length in half the time of ``executemany``, several with each statement.
+    """Insert rows of equal length; many rows take about half the time of ``executemany``.
 
     Args:
         database: the database.
@@ -134,10 +134,13 @@ def insert_rows(database: sqlite3.Connection, table: str, rows: Iterable[tuple[A
         rows: the rows.
     """
     left = list(rows)
-    for size in _SIZES:
-        row = f"({', '.join('?' * len(left[0]))})" if left else ""
-        sql = f"INSERT INTO {table} VALUES {', '.join([row] * size)}"
-        end = len(left) - len(left) % size
-        for start in range(0, end, size):
-            database.execute(sql, [*itertools.chain.from_iterable(left[start : start + size])])
+    if not left:
+        return
+    row = f"({', '.join('?' * len(left[0]))})"
+    if len(left) >= 2 * _AT_ONCE:
+        sql = f"INSERT INTO {table} VALUES {', '.join([row] * _AT_ONCE)}"
+        end = len(left) - len(left) % _AT_ONCE
+        for start in range(0, end, _AT_ONCE):
+            database.execute(sql, [*itertools.chain.from_iterable(left[start : start + _AT_ONCE])])
         left = left[end:]
+    database.executemany(f"INSERT INTO {table} VALUES {row}", left)
