@@ -61,7 +61,7 @@ def compare_backends(
     for place, env_id in enumerate(env_ids):
         # The remainder goes to the first ids.
         count = len(range(place, episodes, len(env_ids)))
-        options = {"templates": widget_templates(env_id)} if widgets else {}
+        options: dict[str, Any] = {"templates": widget_templates(env_id)} if widgets else {}
         pair = [gym.make(env_id, backend=name, disable_env_checker=True, **options).unwrapped for name in backends]
         try:
             for number in range(seed, seed + count):

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from .browsers.browser import Browser
     from .browsers.layout import Box
     from .browsers.tab import Tab
-    from .sites.site import Content, WebSite
+    from .sites.databases import Content
+    from .sites.site import WebSite
     from .tasks.template import WebTask
 
 

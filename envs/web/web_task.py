@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .browsers.browser import Browser
     from .browsers.commands import Command
     from .browsers.layout import Box
-    from .sites.site import Content, WebSite
+    from .sites.databases import Content
+    from .sites.site import WebSite
     from .tasks.template import JudgedRows, WebTemplate
 
 # Number of seeds for the contents of a site, and maximum number of draws of a task.
@@ -124,7 +125,7 @@ class WebTaskEnv(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
         from .browsers.browser import BrowserFailure
-        from .sites.site import connect, release
+        from .sites.databases import connect, release
         from .tasks.template import WebTask, make_task_start
         from .tasks.template_choice import fitting_templates
 

@@ -29,7 +29,7 @@ from werkzeug.routing import Map, MapAdapter, Rule
 from ....registry import Registry
 from ..browsers.browser import ASSETS
 from ..browsers.widgets import write_script
-from .databases import Content, connect, open_database, release
+from .databases import Content, SiteDatabase, connect, open_database, release
 from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
@@ -173,7 +173,7 @@ class WebSite:
             return self.database.save()
 
     @classmethod
-    def queries(cls, database: Any) -> dict[str, tuple[sqlite3.Connection, str]]:
+    def queries(cls, database: Any) -> dict[str, tuple[SiteDatabase, str]]:
         """Return name in `judged` -> (database with the rows, query)."""
         return {name: (database, sql) for name, sql in cls.judged.items()}
 

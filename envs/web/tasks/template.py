@@ -21,7 +21,8 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.site import SITES, Content, connect, generate, release
+from ..sites.databases import Content, connect, release
+from ..sites.site import SITES, generate
 from .draws import quote_titles
 from .walk import Walk
 

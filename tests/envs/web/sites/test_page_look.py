@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
 from lxml import html
@@ -42,7 +44,7 @@ def test_nothing_is_marked_without_a_control(number: int):
 
 @pytest.mark.parametrize("action", ['fill [2] "lamp"', "fill('2', 'lamp')"])
 def test_an_environment_draws_its_page_with_the_control_of_an_action_however_it_is_written(action: str):
-    env = gym.make("palaestra/Shop-v0", disable_env_checker=True).unwrapped
+    env: Any = gym.make("palaestra/Shop-v0", disable_env_checker=True).unwrapped
     env.reset(seed=1)
     (marked,) = html.fromstring(env.draw_html(action)).xpath("//*[@id=$id]", id=MARK)
     assert marked.get("type") == "search"
