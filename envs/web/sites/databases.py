@@ -50,7 +50,7 @@ class SiteDatabase(sqlite3.Connection):
     def read(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query as tuples: the same list as before unless something has been written since."""
         # What is rolled back is not counted as a change.
-        if self._rows_of != self.total_changes or self.in_transaction:
+        if self._rows_of != self.total_changes:
             self._rows, self._rows_of = {}, -1 if self.in_transaction else self.total_changes
         if sql not in self._rows:
             cursor = self.cursor()
