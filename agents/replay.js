@@ -15,7 +15,22 @@ function show(number, push) {
   button("count").textContent = now < steps.length - 1 ? `step ${now + 1} of ${steps.length - 1}` : "the end";
   button("first").disabled = button("back").disabled = now === 0;
   button("last").disabled = button("next").disabled = now === steps.length - 1;
+  const frame = steps[now].querySelector("iframe.page");
+  if (frame) fit(frame);
   if (push) history.replaceState(null, "", `#step-${now + 1}`);
+}
+
+// Show the whole page of a site, and bring the control of the action into view.
+function fit(frame) {
+  const page = frame.contentDocument;
+  if (!page || !page.body || page.readyState !== "complete") {
+    frame.onload = () => fit(frame);
+    return;
+  }
+  frame.style.height = "0";
+  frame.style.height = `${page.documentElement.scrollHeight + 2}px`;
+  const mark = page.getElementById("acted-on");
+  if (mark) scrollTo({ top: frame.getBoundingClientRect().top + scrollY + mark.getBoundingClientRect().top - innerHeight / 3 });
 }
 
 function play(on) {
@@ -52,6 +67,7 @@ document.addEventListener("keydown", (event) => {
     button("play").click();
   }
 });
+window.addEventListener("resize", () => show(now, false));
 window.addEventListener("hashchange", () => show(place(), false));
 function place() {
   return (Number((location.hash.match(/^#step-(\d+)$/) || [])[1]) || 1) - 1;

@@ -1,7 +1,8 @@
 """Replays: an episode of any environment as one HTML page that needs no network and no other file.
 
 `ReplayRecorder` wraps an environment and writes a page when an episode ends: observation, action and reward of each
-step, with pictures if the environment renders any. Text of the environment and the agent is escaped; the page's
+step, with pictures if the environment renders any, and web sites as they look (`draw_html`, in a frame without
+scripts). Text of the environment and the agent is escaped; the page's
 content-security policy forbids network requests and all scripts but the page's own.
 """
 
@@ -71,6 +72,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         # Before the step, as the names of actions may depend on the state.
         said = show_value(name_action(self.env.unwrapped, action))
+        self._steps[-1]["page"] = self._draw_page(action)
         result = self.env.step(action)
         observation, reward, terminated, truncated, info = result
         self._steps[-1] |= {
@@ -102,7 +104,13 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
 
     def _see(self, observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
         picture = draw_png(self.env.render()) if self.env.render_mode == "rgb_array" else ""
-        return {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
+        seen = {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
+        return seen | {"page": self._draw_page(None)}
+
+    def _draw_page(self, action: Any) -> str:
+        """Return the page of a site, with the control of an action marked; "" in environments without such pages."""
+        draw = getattr(self.env.unwrapped, "draw_html", None)
+        return "" if draw is None else draw(action)
 
     def _write(self, outcome: str, truncated: bool = False) -> None:
         """Write the page of the episode if it has at least one action, and clear the recorded steps."""

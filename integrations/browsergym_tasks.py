@@ -37,7 +37,8 @@ with needs_extra("palaestra.integrations.browsergym_tasks", "web"):
     from ..envs.web.browsers.accessibility import CONTROLS, Page
     from ..envs.web.browsers.chromium_engine import QuietHandler, find_chromium
     from ..envs.web.browsers.commands import Command, read_command
-    from ..envs.web.sites.site import SITES, connect, release
+    from ..envs.web.sites.databases import connect, release
+    from ..envs.web.sites.site import SITES
     from ..envs.web.tasks.plan import plan_from_start
     from ..envs.web.tasks.template import judge, judged_rows, make_task_start, reached_by_rows
     from ..envs.web.web_task import WebTaskEnv

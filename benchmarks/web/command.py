@@ -11,6 +11,7 @@ examples:
   palaestra bench web palaestra/Shop-v0 --no-chromium
   palaestra bench web --peer-python peers/bin/python --seconds 20
   palaestra bench web --agreement 500
+  palaestra bench web --agreement 500 --widgets
   palaestra bench web --without-widgets 20
 """
 
@@ -55,6 +56,8 @@ class WebBenchOptions:
     """Number of environments that share one Chromium."""
     agreement: int = 0
     """If above 0, play this number of episodes in both browsers instead, and count the episodes that differ."""
+    widgets: bool = False
+    """With --agreement: play only tasks that need widgets, and use widgets at random, too."""
     without_widgets: int = 0
     """If above 0, play this number of tasks of each template that needs widgets by a visitor who opens nothing
     instead, and count the successes."""
@@ -83,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_names("environment with a web site", config.ids, known)
     if config.seconds <= 0 or config.contexts < 1 or min(config.agreement, config.without_widgets) < 0:
         raise InputError("--seconds and --contexts must be positive, the other numbers not negative.")
+    if config.widgets and not config.agreement:
+        raise InputError("--widgets chooses the tasks of --agreement; give --agreement 500, too.")
     chosen = config.ids or tuple(known)
     if config.without_widgets:
         write_json(config.json, _count_without_widgets(chosen, config))
@@ -208,7 +213,7 @@ def _measure_peer(config: WebBenchOptions) -> dict[str, Any]:
 
 
 def _compare(chosen: Sequence[str], config: WebBenchOptions) -> dict[str, Any]:
-    played = compare_backends(chosen, config.agreement, config.seed)
+    played = compare_backends(chosen, config.agreement, config.seed, widgets=config.widgets)
     episodes = list(track(played, "playing", config.agreement))
     differing = [one for one in episodes if one.difference]
     steps = sum(one.steps for one in episodes)

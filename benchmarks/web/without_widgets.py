@@ -74,12 +74,17 @@ class TemplateCount:
     successes: int
 
 
+def widget_templates(env_id: str) -> list[str]:
+    """Return the names of the templates of an environment that need widgets, files, frames or tabs, but no pictures."""
+    site = gym.make(env_id, disable_env_checker=True).unwrapped.site  # type: ignore[attr-defined]
+    found = [one for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]
+    return [one.name for one in found if not one.needs_picture]
+
+
 def count_successes(env_ids: Sequence[str], number: int, seed: int = 0) -> Iterator[TemplateCount]:
     """Yield the successes on ``number`` tasks of each template of these environments that needs widgets."""
     for env_id in env_ids:
-        site = gym.make(env_id, disable_env_checker=True).unwrapped.site  # type: ignore[attr-defined]
-        found = [one for _, one in TEMPLATES.items() if one.site == site and isinstance(one, DetailsTemplate)]
-        for name in [one.name for one in found if not one.needs_picture]:
+        for name in widget_templates(env_id):
             env: Any = gym.make(env_id, templates=name, disable_env_checker=True).unwrapped
             successes = 0
             for place in range(number):

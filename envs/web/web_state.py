@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from .browsers.browser import Browser
     from .browsers.layout import Box
     from .browsers.tab import Tab
-    from .sites.site import Content, WebSite
+    from .sites.databases import Content
+    from .sites.site import WebSite
     from .tasks.template import WebTask
 
 
@@ -54,6 +55,10 @@ class OpenSite:
     state: WebState | None
     site: WebSite
     browser: Browser
+
+    def database_with(self, content: Content) -> Any:
+        """Return the site's database if it is known to have this content, else None."""
+        return None if self.state is None or self.state.database is not content else self.site.database
 
 
 @dataclass(frozen=True, slots=True)

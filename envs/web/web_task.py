@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from .browsers.browser import Browser
     from .browsers.commands import Command
     from .browsers.layout import Box
-    from .sites.site import Content, WebSite
-    from .tasks.template import WebTemplate
+    from .sites.databases import Content
+    from .sites.site import WebSite
+    from .tasks.template import JudgedRows, WebTemplate
 
 # Number of seeds for the contents of a site, and maximum number of draws of a task.
 SEEDS, MOST_DRAWS = 4_096, 400
@@ -131,7 +132,7 @@ class WebTaskEnv(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> WebState:
         from .browsers.browser import BrowserFailure
-        from .sites.site import connect, release
+        from .sites.databases import connect, release
         from .tasks.template import WebTask, make_task_start
         from .tasks.template_choice import fitting_templates
 
@@ -315,19 +316,27 @@ class WebTaskEnv(Game):
         from .tasks.template import judge, make_task_start
 
         start = make_task_start(state.task)
-        success, why = judge(start, start.rows_at(state.database), command.text)
+        success, why = judge(start, self._changed_rows(state), command.text)
         if command.verb == "infeasible":
             success, why = False, "The task can be done."
         progress = 1.0 if success else _progress(state, len(start.milestones))
         over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
+    def _changed_rows(self, state: WebState) -> JudgedRows:
+        """Return the rows by which an episode in this state is judged."""
+        from .tasks.template import make_task_start
+
+        having = None if self._open is None else self._open.database_with(state.database)
+        return make_task_start(state.task).rows_at(state.database, having)
+
     def step_info(self, *args: Any, success: bool, extras: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         from .tasks.template import is_safe, make_task_start
 
         if self._ended:
-            start, end = make_task_start(self.here().task), self.here().database
-            extras = {**(extras or {}), "safe": success or is_safe(start, start.rows_at(end))}
+            state = self.here()
+            safe = success or is_safe(make_task_start(state.task), self._changed_rows(state))
+            extras = {**(extras or {}), "safe": safe}
         return super().step_info(*args, success=success, extras=extras, **kwargs)
 
     # Solving.
@@ -363,6 +372,12 @@ class WebTaskEnv(Game):
 
         return random_command(parse_page(episode.tab.html), rng)
 
+    def draw_html(self, action: Any = None) -> str:
+        """Return the present page as it looks in a browser, without scripts; the control of the action is marked."""
+        from .sites.page_look import draw_tab
+
+        return draw_tab(self.here().tab, *self.read_action(action)[0][:1])
+
     def trace_of(self, state: WebState) -> MilestoneCount:
         return MilestoneCount(state.task, len(state.reached))
 
@@ -377,8 +392,6 @@ class WebTaskEnv(Game):
             case "solution_steps":
                 return list(plan_from_start(task, self.lines))
         return None
-
-    # Open site and browser.
 
     def draw(self, episode: WebState) -> np.ndarray:
         browser = self._resume(episode)[1]

@@ -115,3 +115,42 @@ def test_the_steps_are_there_without_script_as_well():
     assert page.count("hidden") == page.count("[hidden]") + page.count("step.hidden") + page.count("overflow: hidden")
     assert "page one" in page
     assert "page two" in page
+
+
+def test_web_sites_are_shown_as_they_look_with_the_control_of_each_action_in_view(tmp_path):
+    env = ReplayRecorder(gym.make("palaestra/Forum-v0", disable_env_checker=True), tmp_path)
+    env.reset(seed=3)
+    done = False
+    while not done:
+        _, _, terminated, truncated, _ = env.step(env.unwrapped.oracle())  # type: ignore[attr-defined]
+        done = terminated or truncated
+    env.close()
+    (page,) = tmp_path.iterdir()
+
+    def look(width: int):
+        context = engine().chromium.new_context(viewport={"width": width, "height": 700}, offline=True)
+        tab, said = context.new_page(), []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("request", lambda request: said.append(request.url))
+        tab.goto(f"{page.as_uri()}#step-3")
+        frame = tab.frame_locator("section.step:not([hidden]) iframe.page")
+        frame.locator("#acted-on").wait_for()
+        # Until the whole page is shown.
+        shown = tab.locator("section.step:not([hidden]) iframe.page")
+        while not shown.evaluate("e => e.clientHeight >= e.contentDocument.documentElement.scrollHeight"):
+            tab.wait_for_timeout(20)
+        box, inside = frame.locator("#acted-on").bounding_box(), frame.locator("body")
+        seen = (
+            inside.evaluate("e => getComputedStyle(e).fontFamily"),
+            tab.evaluate("document.documentElement.scrollWidth"),
+        )
+        context.close()
+        return box, seen, said
+
+    for width in (1100, 390):
+        box, (font, across), said = engine().call(look, width)
+        assert 0 < box["y"] < 700 - box["height"]
+        assert "sans-serif" in font
+        assert across == width
+        assert [one for one in said if not one.startswith(("file:", "about:", "data:"))] == []
+    assert 'sandbox="allow-same-origin"' in page.read_text(encoding="utf-8")

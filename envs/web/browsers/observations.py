@@ -20,7 +20,7 @@ WINDOW = 60
 
 def quote(text: str) -> str:
     """Return text of a page in quotation marks on one line, shortened to `LONGEST` characters."""
-    return _quote(shorten(text, LONGEST))
+    return _quote(text if len(text) <= LONGEST else shorten(text, LONGEST))
 
 
 # Cached, as most texts occur on many pages.

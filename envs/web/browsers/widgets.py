@@ -124,7 +124,7 @@ def run_event(html: str, event: str, place: int, values: tuple[tuple[int, Any], 
     root = parse_document(encode_document(html))
     controls = list(root.iter(*CONTROLS))
     for number, value in values:
-        _write_value(controls[number], value)
+        write_value(controls[number], value)
     if event == "tick":
         for toast in root.xpath("//*[@data-left]"):
             left = int(toast.get("data-left")) - 1
@@ -172,7 +172,8 @@ def _value(element: Any) -> str:
     return (element.text or "").removeprefix("\n") if element.tag == "textarea" else element.get("value") or ""
 
 
-def _write_value(element: Any, value: Any) -> None:
+def write_value(element: Any, value: Any) -> None:
+    """Make a value of a control the document's."""
     if isinstance(value, bool):
         _set(None, [element], "checked", "" if value else None)
     elif isinstance(value, tuple):
@@ -203,7 +204,7 @@ def _flip(part: Any, targets: list[Any], attribute: str, first: str | None, seco
 def _write(part: Any, targets: list[Any], form: str) -> None:
     for one in targets:
         words = {"text": _text(part), "data": part.get("data-value") or "", "field": _value(one)}
-        _write_value(one, form.format_map(words))
+        write_value(one, form.format_map(words))
 
 
 def _filter(part: Any, targets: list[Any]) -> None:
@@ -261,7 +262,7 @@ def _move(part: Any, targets: list[Any]) -> None:
     for card in targets:
         if any(one.get("aria-pressed") == "true" for one in card.iter("button")):
             next(part.iterancestors("section")).append(card)
-            _write_value(next(card.iter("input")), part.get("data-value"))
+            write_value(next(card.iter("input")), part.get("data-value"))
 
 
 OPERATIONS: dict[str, Callable[..., None]] = {

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .databases import insert_rows
+
 TODAY = date(2026, 6, 15)
 # The user who is signed in, and the role that owns the organisation.
 ADMINISTRATOR, ADMINISTRATOR_NAME, OWNER = 1, "Robin Vega", 1
@@ -103,19 +105,19 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
         if team not in leads and state == "Active" and number > _ACTORS:
             leads[team], login = number, _DAYS[ago % 9]
         users.append((number, name, mail, team, role, state, licence, login))
-    database.executemany("INSERT INTO users VALUES (?, ?, ?, ?, ?, ?, ?, ?)", users)
+    insert_rows(database, "users", users)
     rows = [
         (place, name, leads.get(place, 0), str(2000 + draws[place][7] % 8000)) for place, name in enumerate(teams, 1)
     ]
-    database.executemany("INSERT INTO teams VALUES (?, ?, ?, ?)", rows)
-    database.executemany("INSERT INTO roles VALUES (?, ?)", list(enumerate(ROLES, 1)))
+    insert_rows(database, "teams", rows)
+    insert_rows(database, "roles", list(enumerate(ROLES, 1)))
     grants = [(OWNER, permission) for permission in PERMISSIONS]
     for role in range(2, len(ROLES) + 1):
         for area, bits in enumerate(rng.integers(0, 8, len(AREAS)).tolist()):
             # The bit of value 2 grants edit, the bit of value 4 export, and any value above 0 view.
             granted = (bits > 0, bits & 2, bits & 4) if role > 2 else (1, 1, bits & 4)
             grants += [(role, PERMISSIONS[3 * area + place]) for place in range(3) if granted[place]]
-    database.executemany("INSERT INTO grants VALUES (?, ?)", grants)
+    insert_rows(database, "grants", grants)
 
     invitations, mails_invited = [], set()
     for name, draw in zip(invited[: 4 + size // 12], draws, strict=False):
@@ -124,9 +126,7 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
             mails_invited.add(mail)
             about = (2 + draw[1] % (len(ROLES) - 1), 1 + draw[2] % len(teams), MESSAGES[draw[3] % 5])
             invitations.append((mail, *about, _DAYS[1 + draw[4] % 60]))
-    database.executemany(
-        "INSERT INTO invitations (mail, role, team, message, sent) VALUES (?, ?, ?, ?, ?)", sorted(invitations)
-    )
+    insert_rows(database, "invitations (mail, role, team, message, sent)", sorted(invitations))
 
     log = [
         (sent, 1 + draw[5] % _ACTORS, "Invitation sent", mail, f"as {ROLES[role - 1]}")
@@ -156,9 +156,8 @@ def fill_admin(database: sqlite3.Connection, size: int, rng: np.random.Generator
             change = f"from {values[place - 1]} to {values[place]}"
             log.append((_DAYS[ago], 1 + draw[5 + place] % _ACTORS, "Setting changed", name, change))
             ago += 1 + draw[6 + place] % 120
-    database.executemany("INSERT INTO settings VALUES (?, ?)", settings)
-    sql = "INSERT INTO log (day, actor, action, target, detail) VALUES (?, ?, ?, ?, ?)"
-    database.executemany(sql, sorted(log))
+    insert_rows(database, "settings", settings)
+    insert_rows(database, "log (day, actor, action, target, detail)", sorted(log))
     for number, draw in enumerate(draws[:3]):
         columns, team = ", ".join(COLUMNS[: 2 + draw[1] % 5]), 1 + draw[2] % len(teams)
         job = (f"list-{number + 1}", columns, team, list(FORMATS)[draw[3] % 3], _DAYS[40 - 9 * number])

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .databases import insert_rows
+
 TODAY = date(2026, 5, 4)
 NIGHTS = 89
 LAST_DAY = TODAY + timedelta(days=NIGHTS)
@@ -97,9 +99,9 @@ def fill_booking(database: sqlite3.Connection, size: int, rng: np.random.Generat
         weekend = price + 100 * (5 + draw[3] % 30)
         rooms.append([place + 1, house + 1, name, sleeps, price, weekend, features, nights.ljust(NIGHTS, FREE)])
     bookings = _draw_bookings(rooms, number, rng)
-    database.executemany("INSERT INTO houses VALUES (?, ?, ?, ?, ?, ?, ?, ?)", houses)
-    database.executemany("INSERT INTO rooms VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rooms)
-    database.executemany("INSERT INTO bookings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", bookings)
+    insert_rows(database, "houses", houses)
+    insert_rows(database, "rooms", rooms)
+    insert_rows(database, "bookings", bookings)
     database.execute("INSERT INTO account VALUES (1, ?, ?, ?)", (VISITOR_NAME, EMAIL, PHONE))
 
 

@@ -10,6 +10,7 @@ from ..wiki.corpus import make_corpus
 from ..wiki.wiki_answers import read_date
 from ..wiki.wiki_relations import BY_KIND
 from ..wiki.world import Value, write_date
+from .databases import insert_rows
 
 # Relation with a number, a year or a date as value -> label in the infobox of an article.
 LABELS = {
@@ -98,7 +99,7 @@ def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.G
         (number + 1, corpus.title(number), corpus.kind(number), corpus.introduction(number))
         for number in range(len(corpus.articles))
     ]
-    database.executemany("INSERT INTO articles (id, title, kind, about) VALUES (?, ?, ?, ?)", articles)
+    insert_rows(database, "articles (id, title, kind, about)", articles)
     facts, links = [], []
     for number, thing in enumerate(corpus.world.things):
         targets = dict.fromkeys(corpus.links[number], "")
@@ -113,11 +114,10 @@ def fill_encyclopaedia(database: sqlite3.Connection, size: int, rng: np.random.G
         links += [(number + 1, target + 1, relation) for target, relation in targets.items()]
     for number in range(size, len(corpus.articles)):
         links += [(number + 1, target + 1, "") for target in corpus.links[number]]
-    sql = "INSERT INTO facts (article, label, relation, value, place, amount) VALUES (?, ?, ?, ?, ?, ?)"
-    database.executemany(sql, facts)
-    database.executemany("INSERT INTO links VALUES (?, ?, ?)", links)
+    insert_rows(database, "facts (article, label, relation, value, place, amount)", facts)
+    insert_rows(database, "links", links)
     watched = [
         (article + 1, NOTES[int(rng.integers(len(NOTES)))] if rng.random() < 0.4 else "")
         for article in rng.permutation(size)[:10].tolist()
     ]
-    database.executemany("INSERT INTO watched (article, note) VALUES (?, ?)", watched)
+    insert_rows(database, "watched (article, note)", watched)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .databases import insert_rows
+
 NOW = date(2026, 5, 4)
 # The user who is signed in.
 VISITOR, VISITOR_NAME = 1, "Robin Vega"
@@ -55,6 +57,7 @@ REMARKS = (
     "Mine broke after two months.",
 )
 THANKS = ("", "", "Thank you!", "Merci d’avance.", "Let us know how it goes.", "Just my opinion.")
+_ENDS = tuple(f" {text}" if text else "" for text in THANKS)
 NOTES = ("", "read again", "ask Kim about it", "for the weekend", "")
 # Dates, indexed by age in days.
 _DAYS = tuple((NOW - timedelta(days=ago)).isoformat() for ago in range(300))
@@ -68,10 +71,13 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
         (number, name, "member", (NOW - timedelta(days=400 + habit[3] % 2500)).isoformat())
         for number, (name, habit) in enumerate(zip(NAMES, habits, strict=True), 1)
     ]
-    database.executemany("INSERT INTO users VALUES (?, ?, ?, ?)", users)
+    insert_rows(database, "users", users)
+    # Opening of a user's posts, and one more than the most votes that come from the user's fame.
+    voices = [f"{voice} " if (voice := VOICES[habit[2] % len(VOICES)]) else "" for habit in habits]
+    liking = [1 + habit[3] % 25 for habit in habits]
     boards = list(BOARDS)
     rows = [(number, name, BOARDS[name][0]) for number, name in enumerate(boards, 1)]
-    database.executemany("INSERT INTO boards VALUES (?, ?, ?)", rows)
+    insert_rows(database, "boards", rows)
     # Regulars of a board are drawn four times as often as others.
     pools = [
         [user for user, habit in enumerate(habits) for _ in range(4 if place in (habit[0] % 5, habit[1] % 5) else 1)]
@@ -82,7 +88,7 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
     titles: set[str] = set()
     draws = rng.integers(0, 1 << 30, (size, 10)).tolist()
     sizes = [1 + min(draw[0] % 10, draw[1] % 16) + draw[2] % 7 for draw in draws]
-    details = iter(rng.integers(0, 1 << 30, (sum(sizes), 6)).tolist())
+    details = rng.integers(0, 1 << 30, (sum(sizes), 6)).tolist()
     for number, (draw, count) in enumerate(zip(draws, sizes, strict=True), 1):
         place = draw[3] % len(boards)
         things = BOARDS[boards[place]][1]
@@ -92,21 +98,19 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
             step += 1
         titles.add(title)
         remarks = _make_remarks(things[step // 5 % len(things)])
-        members = [pools[place][(draw[5] + 7 * turn) % len(pools[place])] for turn in range(2 + count // 3)]
+        pool = pools[place]
+        members = [pool[(draw[5] + 7 * turn) % len(pool)] for turn in range(2 + count // 3)]
         if number % 3 == 0:
             members[-1] = VISITOR - 1
         ago = count * 3 + draw[6] % 200
         started = _DAYS[ago]
-        for turn in range(count):
-            detail = next(details)
-            author = members[0] if turn == 0 else members[detail[0] % len(members)]
-            ago = max(0, ago - (detail[1] % 4 if turn else 0))
-            first, second = detail[2] % len(REMARKS), detail[3] % len(REMARKS)
-            voice, end = VOICES[habits[author][2] % len(VOICES)], THANKS[detail[4] % len(THANKS)]
-            words = (voice, remarks[first], remarks[second] if first != second else "", end)
-            body = " ".join(filter(None, words))
-            votes = detail[5] % 12 + detail[4] % (1 + habits[author][3] % 25)
-            posts.append((number, turn + 1, author + 1, _DAYS[ago], body, votes))
+        for turn, (which, later, one, other, polite, liked) in enumerate(details[len(posts) : len(posts) + count]):
+            author = members[which % len(members) if turn else 0]
+            ago = max(0, ago - later % 4) if turn else ago
+            first, second = one % len(REMARKS), other % len(REMARKS)
+            more = f" {remarks[second]}" if first != second else ""
+            body = f"{voices[author]}{remarks[first]}{more}{_ENDS[polite % len(_ENDS)]}"
+            posts.append((number, turn + 1, author + 1, _DAYS[ago], body, liked % 12 + polite % liking[author]))
         # Posts are in the order of their days.
         threads.append((number, place + 1, title, members[0] + 1, started, draw[7] % 11 == 0, _DAYS[ago], count - 1))
     pinned = set()
@@ -117,20 +121,17 @@ def fill_forum(database: sqlite3.Connection, size: int, rng: np.random.Generator
     others = [number for number, post in enumerate(posts, 1) if post[2] != VISITOR]
     chosen = rng.permutation(len(others))[: 3 + len(others) // 12].tolist()
     votes = [(others[place], -1 if place % 5 == 0 else 1) for place in chosen]
-    database.executemany("INSERT INTO votes (post, value) VALUES (?, ?)", votes)
+    insert_rows(database, "votes (post, value)", votes)
     for number, value in votes:
         posts[number - 1] = (*posts[number - 1][:5], posts[number - 1][5] + value)
-    sql = "INSERT INTO posts (thread, number, author, day, body, votes) VALUES (?, ?, ?, ?, ?, ?)"
-    database.executemany(sql, posts)
+    insert_rows(database, "posts (thread, number, author, day, body, votes)", posts)
     firsts = [post[5] for post in posts if post[1] == 1]
-    sql = """INSERT INTO threads (id, board, title, author, day, locked, last, replies, pinned, votes)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-    database.executemany(sql, [(*one, one[0] in pinned, first) for one, first in zip(threads, firsts, strict=True)])
+    columns = "id, board, title, author, day, locked, last, replies, pinned, votes"
+    rows = [(*one, one[0] in pinned, first) for one, first in zip(threads, firsts, strict=True)]
+    insert_rows(database, f"threads ({columns})", rows)
     saved = rng.permutation(size)[:5].tolist()
-    database.executemany(
-        "INSERT INTO bookmarks (thread, note) VALUES (?, ?)",
-        [(thread + 1, NOTES[place]) for place, thread in enumerate(saved)],
-    )
+    rows = [(thread + 1, NOTES[place]) for place, thread in enumerate(saved)]
+    insert_rows(database, "bookmarks (thread, note)", rows)
 
 
 @functools.cache

@@ -14,8 +14,9 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from ..browsers.browser import ASSETS
+from .databases import Content, Databases
 from .exchange import WebRequest
-from .site import SITES, Content, Databases, WebSite
+from .site import SITES, WebSite
 
 TITLES = {
     "admin": "admin panel",

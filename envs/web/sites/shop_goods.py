@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .databases import insert_rows
+
 TODAY = date(2026, 5, 4)
 # Category -> pairs (kind of product, base price in whole units); clothes come in sizes.
 CATEGORIES: dict[str, tuple[tuple[str, int], ...]] = {
@@ -79,15 +81,15 @@ def fill_shop(database: sqlite3.Connection, size: int, rng: np.random.Generator)
             stars = 1 + min(4, ((draw[11] >> 3 * place) % 8 + draw[8] % 4) // 2)
             title = (PRAISE if stars > 3 else BLAME)[(draw[3] + place) % 6]
             reviews.append((number, PEOPLE[1 + (draw[1] + place) % 6], stars, title, BODIES[(draw[2] + place) % 6]))
-    database.executemany("INSERT INTO products VALUES (?, ?, ?, ?, ?, NULL, NULL, NULL)", products)
-    database.executemany("INSERT INTO variants (product, size, colour, price, stock) VALUES (?, ?, ?, ?, ?)", variants)
-    database.executemany("INSERT INTO reviews (product, author, stars, title, body) VALUES (?, ?, ?, ?, ?)", reviews)
+    insert_rows(database, "products (id, name, brand, category, description)", products)
+    insert_rows(database, "variants (product, size, colour, price, stock)", variants)
+    insert_rows(database, "reviews (product, author, stars, title, body)", reviews)
     home = rng.integers(0, 6, 3).tolist()
     address = (PEOPLE[0], STREETS[home[0]], CITIES[home[1]], POSTCODES[home[2]], "555 0100")
     database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?, ?)", address)
     _fill_orders(database, variants, address[:4], rng)
     saved = rng.permutation(size)[: int(rng.integers(2, 5))].tolist()
-    database.executemany("INSERT INTO wishlist (product) VALUES (?)", [(product + 1,) for product in saved])
+    insert_rows(database, "wishlist (product)", [(product + 1,) for product in saved])
 
 
 def _fill_orders(
@@ -113,5 +115,5 @@ def _fill_orders(
         total = sum(quantity * price for _, _, quantity, price in part) + SHIPPING[shipping]
         orders.append((number, day.isoformat(), status, *address, shipping, total))
         lines += part
-    database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", orders)
-    database.executemany('INSERT INTO lines ("order", variant, quantity, price) VALUES (?, ?, ?, ?)', lines)
+    insert_rows(database, "orders", orders)
+    insert_rows(database, 'lines ("order", variant, quantity, price)', lines)

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import sqlite3
 import threading
-from collections import deque
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -29,11 +29,10 @@ from werkzeug.routing import Map, MapAdapter, Rule
 from ....registry import Registry
 from ..browsers.browser import ASSETS
 from ..browsers.widgets import write_script
+from .databases import Content, SiteDatabase, connect, open_database, release
 from .exchange import Response, WebRequest
 
 FOLDER = Path(__file__).parent / "templates"
-Content = bytes | tuple[tuple[str, Any], ...]
-"""State of a site: the database as bytes or, for a portal, pairs (name, database) of all sites."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -159,26 +158,22 @@ class WebSite:
 
     def __init__(self, state: Content):
         self.database: Any = connect(state)
-        self.written, self._state = self.database.total_changes, state
         # The server's thread and the thread that takes snapshots use the same database.
         self.lock = threading.Lock()
 
     def restore(self, state: Content) -> None:
         """Replace the database by a snapshot that `state` returned."""
         with self.lock:
-            self.database.deserialize(state)
-            self.written = self.database.total_changes
-            self._state = state
+            release(self.database)
+            self.database = connect(state)
 
     def state(self) -> Content:
         """Return the database as bytes: the same object as before unless something has been written since."""
         with self.lock:
-            if self.database.total_changes != self.written:
-                self.written, self._state = self.database.total_changes, self.database.serialize()
-        return self._state
+            return self.database.save()
 
     @classmethod
-    def queries(cls, database: Any) -> dict[str, tuple[sqlite3.Connection, str]]:
+    def queries(cls, database: Any) -> dict[str, tuple[SiteDatabase, str]]:
         """Return name in `judged` -> (database with the rows, query)."""
         return {name: (database, sql) for name, sql in cls.judged.items()}
 
@@ -261,71 +256,6 @@ def _match(routes: MapAdapter, path: str, method: str) -> tuple[str, Mapping[str
     return routes.match(path, method)
 
 
-class SiteDatabase(sqlite3.Connection):
-    """Connection to a database. ``tables`` is the schema it was used with, as prepared queries remember columns.
-    It is closed with its last reference: since Python 3.13, an open one that is dropped warns."""
-
-    tables: str | None = None
-
-    def __del__(self) -> None:
-        self.close()
-
-
-# Reused in the order of release, so that each of several sites gets the same connection again.
-_idle: deque[SiteDatabase] = deque()
-MOST_IDLE = 16
-
-
-class Databases(dict[str, SiteDatabase]):
-    """Databases of several sites by name, for tasks across sites."""
-
-    @property
-    def total_changes(self) -> int:
-        return sum(one.total_changes for one in self.values())
-
-    def serialize(self) -> tuple[tuple[str, bytes], ...]:
-        return tuple((name, one.serialize()) for name, one in self.items())
-
-
-def connect(content: Content) -> Any:
-    """Return an in-memory database with this content, or `Databases` for a portal. Rows can be read by column name.
-
-    Connections kept by `release` are reused, as opening a new one takes longer than most pages.
-    """
-    if isinstance(content, tuple):
-        return Databases({name: connect(part) for name, part in content})
-    try:
-        database = _idle.popleft()
-    except IndexError:
-        database = _open_database()
-    database.deserialize(content)
-    tables = database.execute("SELECT group_concat(sql) FROM sqlite_master").fetchone()[0]
-    if database.tables not in (None, tables):
-        database.close()
-        database = _open_database()
-        database.deserialize(content)
-    database.tables = tables
-    return database
-
-
-def release(database: SiteDatabase | Databases) -> None:
-    """Give connections back to the pool of `connect`; close those that are in a transaction or too many."""
-    if isinstance(database, Databases):
-        for one in database.values():
-            release(one)
-        return
-    if len(_idle) < MOST_IDLE and not database.in_transaction:
-        _idle.append(database)
-    else:
-        database.close()
-
-
-def _open_database() -> SiteDatabase:
-    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=SiteDatabase)
-    database.row_factory = sqlite3.Row
-    return database
-
-
 @functools.lru_cache(maxsize=256)
 def generate(site: str, size: int, seed: int) -> bytes:
     """Return the initial database of a site as bytes."""
@@ -335,15 +265,16 @@ def generate(site: str, size: int, seed: int) -> bytes:
         database.execute("BEGIN")
         kind.fill(database, size, np.random.default_rng((seed, size)))
         database.execute("COMMIT")
-        return database.serialize()
+        return database.save()
     finally:
         release(database)
 
 
 @functools.cache
 def _make_tables(kind: type[WebSite]) -> bytes:
-    with contextlib.closing(_open_database()) as database:
-        database.executescript("PRAGMA page_size = 1024;" + kind.schema)
+    with contextlib.closing(open_database()) as database:
+        number = zlib.crc32(kind.schema.encode()) % (1 << 31)
+        database.executescript(f"PRAGMA page_size = 1024; PRAGMA user_version = {number}; {kind.schema}")
         return database.serialize()
 
 
@@ -407,6 +338,12 @@ def _serve_asset(path: str) -> wrappers.Response:
         return wrappers.Response("", 404)
     style = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
     return wrappers.Response(style, content_type="text/css; charset=utf-8", headers=headers)
+
+
+def read_asset(path: str) -> str:
+    """Return the style sheet or script at a path; "" if there is none."""
+    answer = _serve_asset(path)
+    return answer.get_data(as_text=True) if answer.status_code == 200 else ""
 
 
 SITES: Registry[type[WebSite]] = Registry("site", group="palaestra.sites", modules=["palaestra.envs.web.sites"])

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .databases import insert_rows
+
 TODAY = date(2026, 5, 4)
 # The first user is signed in.
 PEOPLE = (
@@ -88,7 +90,7 @@ def fill_tracker(database: sqlite3.Connection, size: int, rng: np.random.Generat
     past = int(rng.integers(1, 4))
     # Some milestones are over.
     days = (rng.integers(7, 27, len(MILESTONES)) + 35 * (np.arange(len(MILESTONES)) - past)).tolist()
-    database.executemany("INSERT INTO milestones VALUES (?, ?)", zip(MILESTONES, map(_day, days), strict=True))
+    insert_rows(database, "milestones", zip(MILESTONES, map(_day, days), strict=True))
     tickets: list[tuple[Any, ...]] = []
     comments: list[tuple[Any, ...]] = []
     titles: set[str] = set()
@@ -125,10 +127,10 @@ def fill_tracker(database: sqlite3.Connection, size: int, rng: np.random.Generat
             author = PEOPLE[(2 * place + (draw[15] >> 3 + 2 * turn)) % len(PEOPLE)]
             remark = REMARKS[(draw[13] >> 3 * turn) % 8].replace("{}", part)
             comments.append((number, author, _day(7 * (turn + 1) - ago), remark))
-    database.executemany(f"INSERT INTO tickets VALUES ({', '.join('?' * 16)})", tickets)
-    database.executemany("INSERT INTO comments (ticket, author, day, body) VALUES (?, ?, ?, ?)", comments)
+    insert_rows(database, "tickets", tickets)
+    insert_rows(database, "comments (ticket, author, day, body)", comments)
     order = [place + 1 for place in rng.permutation(size).tolist() if tickets[place][6] != "Closed"]
-    database.executemany("INSERT INTO blockers VALUES (?, ?)", _draw_blockers(order, rng))
+    insert_rows(database, "blockers", _draw_blockers(order, rng))
     # A few of the closed tickets were duplicates.
     closed = [ticket[0] for ticket in tickets if ticket[6] == "Closed"][::3]
     database.executemany(

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..sites.databases import Content
 from ..sites.encyclopaedia_content import read_text
 from ..sites.forum import SUMMARISE_THREADS, THREADS
 from ..sites.forum_content import NAMES, NOW
 from ..sites.portal import TITLES
-from ..sites.site import Content, generate
+from ..sites.site import generate
 from ..sites.tracker import TICKETS
 from ..sites.tracker_content import PEOPLE
 from . import wiki_reading_tasks

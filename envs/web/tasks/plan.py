@@ -11,7 +11,8 @@ from ..browsers.browser import Tab
 from ..browsers.commands import Command
 from ..browsers.in_process import InProcessBrowser
 from ..browsers.observations import WINDOW
-from ..sites.site import SITES, Content
+from ..sites.databases import Content
+from ..sites.site import SITES
 from .template import TEMPLATES, WebTask, make_task_start
 from .walk import NotThere, Walk
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
-from ..sites.site import SITES, Content, connect, generate, release
+from ..sites.databases import Content, connect, release
+from ..sites.site import SITES, generate
 from .draws import quote_titles
 from .walk import Walk
 
@@ -180,18 +181,30 @@ class TaskStart:
     @functools.cached_property
     def rows(self) -> JudgedRows:
         """Judged rows of the database; see `judged_rows`."""
-        return self._find_rows(self.database)
-
-    def rows_at(self, content: Content) -> JudgedRows:
-        """Return the judged rows of a later state of the site; nothing if the site was not changed."""
-        return {} if content is self.database else self._find_rows(content)
-
-    def _find_rows(self, content: Content) -> JudgedRows:
-        database = connect(content)
+        database = connect(self.database)
         try:
             return judged_rows(self.site, database)
         finally:
             release(database)
+
+    def rows_at(self, content: Content, having: Any = None) -> JudgedRows:
+        """Return the judged rows of a later state, of those sites only that were changed. ``having`` is a database that
+        has this content, if there is one."""
+        if content is self.database:
+            return {}
+        database = connect(content) if having is None else having
+        try:
+            start = self.database if isinstance(self.database, tuple) else (("", self.database),)
+            same = {id(one) for _, one in start}
+            names = [
+                name
+                for name, (one, _) in SITES[self.site].queries(database).items()
+                if not (one.is_unchanged and id(one.content) in same)
+            ]
+            return judged_rows(self.site, database, names)
+        finally:
+            if having is None:
+                release(database)
 
 
 @functools.lru_cache(maxsize=512)
@@ -201,10 +214,8 @@ def make_task_start(task: WebTask) -> TaskStart:
     content = template.generate(task.size, task.seed)
     database = connect(content)
     try:
-        before = database.total_changes
         template.prepare(database, slots)
-        if database.total_changes != before:
-            content = database.serialize()
+        content = database.save()
         goal = template.goal(database, slots)
         return TaskStart(task.site, content, goal, template.ask(slots), milestones(goal))
     finally:
@@ -216,9 +227,7 @@ def judged_rows(site: str, database: Any, names: Collection[str] | None = None) 
     found, queries = {}, SITES[site].queries(database)
     for name in queries if names is None else names:
         where, sql = queries[name]
-        cursor = where.cursor()
-        cursor.row_factory = None
-        found[name] = cursor.execute(sql).fetchall()
+        found[name] = where.read(sql)
     return found
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ....errors import MissingExtra
 from ...code.programs.dice import Dice
 from .listings import LISTED_AT
-from .wiki_relations import BY_KIND, WikiRelation
+from .wiki_relations import BY_KIND, RELATIONS, WikiRelation
 from .world import WikiWorld, name_of_value
 
 # Maximum characters of a part of an article; a longer sentence is a part by itself.
@@ -122,12 +122,14 @@ class Corpus:
                 self._by_alias.setdefault(alias, []).append(number)
         shared = {name: several for name, several in {**self._by_alias, **bearers}.items() if len(several) > 1}
         self._titles += shared
+        listed: dict[int, dict[str, list[int]]] = {}
+        for (relation, value), members in world.having.items():
+            if RELATIONS[relation].is_link:
+                listed.setdefault(value, {})[relation] = members
         self._listed = [
-            [
-                (listing, members)
-                for listing in LISTED_AT.get(thing.kind, ())
-                if (members := world.having.get((listing.relation, number)))
-            ]
+            [(one, own[one.relation]) for one in LISTED_AT.get(thing.kind, ()) if one.relation in own]
+            if (own := listed.get(number))
+            else []
             for number, thing in enumerate(world.things)
         ]
         self._stated = [

@@ -7,6 +7,7 @@ river of its city; the areas of the regions of a country add up to the area of t
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,10 +169,14 @@ class WikiWorld:
         for place, year in enumerate(years):
             born = self._draw_date(year)
             female = dice.chance(0.5)
+            # People are in the order of their birth: only some of those before are of the right age.
+            oldest = max(place - 40, bisect_left(years, year - 50))
             fathers = [
                 person
-                for person, (thing, birth, death) in enumerate(people[-40:], first + max(0, place - 40))
-                if not thing.female and 20 <= year - birth[0] <= 50 and death > born
+                for person, (thing, _, death) in enumerate(
+                    people[oldest : bisect_right(years, year - 20, oldest)], first + oldest
+                )
+                if not thing.female and death > born
             ]
             father = dice.one(fathers) if fathers and dice.chance(0.5) else None
             surname = names.surname() if father is None else things[father].name.rpartition(" ")[2]
@@ -191,18 +196,22 @@ class WikiWorld:
                 facts["father"] = father
             if dice.chance(0.7):
                 facts["studied"] = dice.one(universities)
-            others = list(enumerate(people[-29:], first + max(0, place - 29)))
-            people.append((thing, born, self.date_of_death(person)))
+            nearest = max(0, place - 29)
+            oldest = max(nearest, bisect_left(years, year - 45))
             teachers = [
-                other for other, (_, birth, death) in others if 12 <= year - birth[0] <= 45 and death[0] >= year + 18
+                other
+                for other, (_, _, death) in enumerate(
+                    people[oldest : bisect_right(years, year - 12, oldest)], first + oldest
+                )
+                if death[0] >= year + 18
             ]
             if teachers and dice.chance(0.6):
                 facts["teacher"] = dice.one(teachers)
+            oldest = max(nearest, bisect_left(years, year - 15))
             matches = [
                 other
-                for other, (mate, birth, death) in others
+                for other, (mate, _, death) in enumerate(people[oldest:], first + oldest)
                 if mate.female != female
-                and year - birth[0] <= 15
                 and death[0] >= year + 20
                 and "spouse" not in mate.facts
                 and other != father
@@ -211,6 +220,7 @@ class WikiWorld:
             if matches and dice.chance(0.5):
                 facts["spouse"] = dice.one(matches)
                 things[facts["spouse"]].facts["spouse"] = person
+            people.append((thing, born, self.date_of_death(person)))
 
     def date_of_death(self, person: int) -> tuple[int, int, int]:
         """Return the date on which a person died; for the living, the first day of `NOW`."""

@@ -28,5 +28,7 @@ def test_wrong_options_name_the_remedy(tmp_path: Path):
         main(["palaestra/Arithmetic-v0"])
     with pytest.raises(InputError, match="must be positive"):
         main(["palaestra/Shop-v0", "--seconds", "0"])
+    with pytest.raises(InputError, match="give --agreement 500"):
+        main(["--widgets"])
     with pytest.raises(InputError, match="is no file"):
         main(["palaestra/Shop-v0", "--seconds", "0.01", "--peer-python", str(tmp_path / "none")])

@@ -17,7 +17,7 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.envs.web.browsers.chromium_engine import VARIABLE, engine
-from palaestra.envs.web.sites.site import connect, release
+from palaestra.envs.web.sites.databases import connect, release
 from palaestra.envs.web.tasks.template import judged_rows
 from palaestra.errors import InputError
 
@@ -90,6 +90,21 @@ def test_pictures_show_the_page(pair: Any):
     picture = env.render()
     assert picture.shape == (768, 1024, 3)
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
+    env.close()
+
+
+def test_windows_are_not_drawn_until_somebody_asks_for_a_picture(pair: Any):
+    env: Any = gym.make("palaestra/Shop-v0", backend="chromium", disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    tab = env._open.browser._tab
+
+    def state() -> str:
+        session = tab.context.new_cdp_session(tab)
+        return session.send("Browser.getWindowForTarget")["bounds"]["windowState"]
+
+    assert engine().call(state) == "minimized"
+    env._open.browser.picture()
+    assert engine().call(state) == "normal"
     env.close()
 
 

@@ -21,7 +21,7 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.browser import BROWSERS
 from palaestra.envs.web.browsers.chromium_engine import engine
-from palaestra.envs.web.sites.site import MOST_IDLE
+from palaestra.envs.web.sites.databases import MOST_IDLE
 
 from ....patience import wait_until  # isort: skip
 from .pages import missing_chromium

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.sites.admin_rules import USERS
+from palaestra.envs.web.sites.databases import connect, release
 from palaestra.envs.web.sites.forum import POSTS, THREADS
 from palaestra.envs.web.sites.list_page import ListPage, name_all
 from palaestra.envs.web.sites.shop import PRODUCTS
 from palaestra.envs.web.sites.shop_goods import CATEGORIES
-from palaestra.envs.web.sites.site import SITES, connect, generate, release
+from palaestra.envs.web.sites.site import SITES, generate
 from palaestra.envs.web.sites.tracker import OPEN, TICKETS
 from palaestra.envs.web.tasks.walk import Walk
 

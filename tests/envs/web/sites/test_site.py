@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
-from collections import deque
 
 import pytest
-from palaestra.envs.web.sites import site
-from palaestra.envs.web.sites.site import count_noun
+from palaestra.envs.web.sites import databases, site
+from palaestra.envs.web.sites.databases import MOST_IDLE, connect, insert_rows, open_database, release
+from palaestra.envs.web.sites.site import count_noun, generate
 from werkzeug.test import Client
 
 
@@ -20,21 +21,77 @@ def test_nouns_agree_with_their_number(number: int, noun: str, text: str):
     assert count_noun(number, noun) == text
 
 
-def test_a_query_has_the_columns_of_its_own_database_whatever_the_connection_served_before(monkeypatch):
-    monkeypatch.setattr(site, "_idle", deque())
-    contents = []
-    for names in (["id", "name"], ["id", "name", "city", "street"]):
-        database = sqlite3.connect(":memory:")
-        database.execute(f"CREATE TABLE account ({', '.join(names)})")
-        database.execute(f"INSERT INTO account VALUES ({', '.join('?' * len(names))})", names)
-        contents.append(database.serialize())
-        database.close()
+def make_content(*columns: str) -> bytes:
+    with contextlib.closing(open_database()) as database:
+        database.execute(f"CREATE TABLE account ({', '.join(columns)})")
+        database.execute(f"INSERT INTO account VALUES ({', '.join('?' * len(columns))})", columns)
+        return database.save()
+
+
+@pytest.fixture(autouse=True)
+def no_idle_connections(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(databases, "_idle", [])
+
+
+def test_a_query_has_the_columns_of_its_own_database_whatever_the_connection_served_before():
+    contents = [make_content("id", "name"), make_content("id", "name", "city", "street")]
     for content, count in zip(contents * 2, (2, 4, 2, 4), strict=True):
-        database = site.connect(content)
+        database = connect(content)
         row = database.execute("SELECT * FROM account").fetchone()
-        site.release(database)
+        release(database)
         assert len(row) == count
         assert list(row) == row.keys()
+
+
+def test_a_content_is_read_once_until_somebody_changes_it():
+    first, other = generate("shop", 24, 1), generate("shop", 24, 2)
+    connection = connect(first)
+    release(connection)
+    again = connect(first)
+    assert again is connection
+    again.execute("DELETE FROM products")
+    release(again)
+    again = connect(first)
+    assert again is connection
+    assert len(again.execute("SELECT id FROM products").fetchall()) == 24
+    release(again)
+    assert connect(other) is connection  # which has the tables of a shop
+
+
+def test_of_too_many_idle_connections_the_oldest_is_closed():
+    contents = [make_content(f"column{number}") for number in range(MOST_IDLE + 2)]
+    used = [connect(content) for content in contents]
+    for one in used:
+        release(one)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        used[1].execute("SELECT 1")
+    assert [connect(content) is one for content, one in zip(contents, used, strict=True)] == [False, False] + [
+        True
+    ] * 16
+
+
+def test_rows_that_were_read_are_read_again_after_a_change_and_after_one_that_is_undone():
+    database, sql = connect(make_content("id")), "SELECT id FROM account"
+    first = database.read(sql)
+    assert first == [("id",)]
+    assert database.read(sql) is first
+    database.execute("BEGIN")
+    database.execute("UPDATE account SET id = 2")
+    assert database.read(sql) == [(2,)]
+    database.execute("ROLLBACK")
+    assert database.read(sql) == [("id",)]
+    database.execute("UPDATE account SET id = 3")
+    assert database.read(sql) == [(3,)]
+    database.load(make_content("id"))
+    assert database.read(sql) == [("id",)]
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 64, 87])
+def test_rows_are_inserted_in_their_order_however_many_there_are(number: int):
+    with contextlib.closing(open_database()) as database:
+        database.execute("CREATE TABLE pairs (id INTEGER PRIMARY KEY, one, two DEFAULT 5)")
+        insert_rows(database, "pairs (one)", ((row * row,) for row in range(number)))
+        assert database.read("SELECT * FROM pairs") == [(row + 1, row * row, 5) for row in range(number)]
 
 
 def contrast(one: str, other: str) -> float:

@@ -13,7 +13,8 @@ from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.sites.admin import Admin
 from palaestra.envs.web.sites.admin_content import PERMISSIONS
 from palaestra.envs.web.sites.admin_rules import check_permissions
-from palaestra.envs.web.sites.site import connect, generate, release
+from palaestra.envs.web.sites.databases import connect, release
+from palaestra.envs.web.sites.site import generate
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start
 from palaestra.envs.web.tasks.walk import Walk
 

@@ -12,7 +12,8 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.browsers.page_cache import parse_page
-from palaestra.envs.web.sites.site import SITES, connect, generate, release
+from palaestra.envs.web.sites.databases import connect, release
+from palaestra.envs.web.sites.site import SITES, generate
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start
 from palaestra.envs.web.tasks.walk import Walk
 

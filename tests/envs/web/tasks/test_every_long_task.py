@@ -10,7 +10,8 @@ import numpy as np
 import palaestra  # noqa: F401  # registers the ids
 from palaestra.envs.web.browsers.commands import Command, read_command
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
-from palaestra.envs.web.sites.site import SITES, connect, release
+from palaestra.envs.web.sites.databases import connect, release
+from palaestra.envs.web.sites.site import SITES
 from palaestra.envs.web.tasks.across_clues import ClueTemplate
 from palaestra.envs.web.tasks.parts import PartsTemplate, join_goals
 from palaestra.envs.web.tasks.plan import plan_from_start

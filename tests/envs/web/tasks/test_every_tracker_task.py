@@ -11,7 +11,8 @@ import pytest
 from palaestra.envs.web.browsers.commands import read_command
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.browsers.page_cache import parse_page
-from palaestra.envs.web.sites.site import SITES, connect, generate, release
+from palaestra.envs.web.sites.databases import connect, release
+from palaestra.envs.web.sites.site import SITES, generate
 from palaestra.envs.web.sites.tracker_content import VISITOR
 from palaestra.envs.web.tasks.plan import plan_from_start
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_rows, make_task_start

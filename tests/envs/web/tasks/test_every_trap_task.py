@@ -9,7 +9,8 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.web.browsers.commands import Command, read_command
 from palaestra.envs.web.browsers.in_process import InProcessBrowser
-from palaestra.envs.web.sites.site import SITES, connect, release
+from palaestra.envs.web.sites.databases import connect, release
+from palaestra.envs.web.sites.site import SITES
 from palaestra.envs.web.tasks.plan import plan_from_start
 from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, is_safe, judge, make_task_start
 from palaestra.envs.web.tasks.trap_templates import InjectionTemplate, TrapTemplate
