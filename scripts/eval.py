@@ -14,6 +14,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval runs/first --search "mcts(budget=1024, value='votes')"
   palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
@@ -60,7 +61,7 @@ from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
 from ..envs.param_env import make_task_env
 from ..envs.tools.tool_function import functions_of
-from ..errors import InputError, MissingExtra
+from ..errors import InputError, MissingExtra, needs_extra
 from .axes import parse_axes
 from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
 from .options import parse_options
@@ -90,6 +91,10 @@ class EvalOptions:
     others: model=NAME (if --agent is an address), prices=[0.15,0.6] (of a million prompt and completion tokens),
     requests_per_minute=60, retries=8, timeout=600, api=completions, resend_reasoning=true,
     extra={"reasoning_effort":"low"}."""
+    search: str | None = None
+    """Search over the steps of a language model's answers: mcts, beam, best_first and others, with options, as in
+    "mcts(budget=4096, value='votes')"; the budget is the number of tokens that the model may write for a task, and
+    independent(budget=4096) samples whole answers for as many. See palaestra list searches values."""
     tools: Literal["native", "react"] | None = None
     """Form of tool calls of an endpoint's model: native uses the endpoint's function calls, react uses text (thought,
     action, observation); by default the form that the environment's prompt describes."""
@@ -344,6 +349,16 @@ def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -
 
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
+    """Find the agent that ``text`` names, with the search of the command line, if any."""
+    agent = _find_player(text, config)
+    if config.search is None:
+        return agent
+    with needs_extra("a search", "train"):
+        from ..agents.search.search_agent import SearchAgent
+    return SearchAgent(agent, config.search)
+
+
+def _find_player(text: str, config: EvalOptions) -> Agent:
     """Find the agent that ``text`` names, with the settings of a model or an endpoint from the command line."""
     names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context", "engine")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
