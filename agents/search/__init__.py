@@ -1,4 +1,4 @@
-"""Search over the steps of answers and episodes: trees of prefixes, selection rules, values, and an agent that searches.
+"""Search over the steps of answers and episodes: trees of prefixes, selection rules, values, a searching agent.
 
 A node is a prefix that ends with a step: a line, a sentence, a turn, or a number of tokens. The policy completes the
 prefixes that a rule selects; the completions become new nodes, and their values decide what is selected next.

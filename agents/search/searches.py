@@ -24,7 +24,7 @@ SEARCHES: Registry[type[Search]] = Registry("search", group="palaestra.searches"
 
 def uct_score(total: float, visits: int, parent_visits: int, c: float = 1.0) -> float:
     """Return total / visits + c sqrt(ln parent_visits / visits); infinity for a node without visits (UCT, Kocsis and
-    Szepesvári 2006; AlphaLLM, arXiv 2404.12253, eq. 3; rStar-Math, arXiv 2501.04519, eq. 1)."""
+    Szepesvári 2006; AlphaLLM, arXiv 2404.12253; rStar-Math, arXiv 2501.04519)."""
     if not visits:
         return math.inf
     return total / visits + c * math.sqrt(math.log(max(1, parent_visits)) / visits)
@@ -36,7 +36,7 @@ def puct_score(mean: float, prior: float, visits: int, parent_visits: int, c: fl
 
 
 def optimistic_score(mean: float, visits: int, c: float = 1.0) -> float:
-    """Return m + c sqrt(m (1 - m) / (visits + 3)), m = (mean visits + 1) / (visits + 2): mean and deviation of the value
+    """Return m + c sqrt(m (1 - m) / (visits + 3)), m = (mean visits + 1) / (visits + 2): mean and deviation of a value
     in [0, 1] under a Beta(1, 1) prior."""
     m = (mean * visits + 1) / (visits + 2)
     return m + c * math.sqrt(m * (1 - m) / (visits + 3))
@@ -60,8 +60,8 @@ class Search:
         depth: prefixes with this many steps are not continued; 0: no limit.
         value: value of an episode and of its steps: names in `values.VALUES`, with parameters, joined by + for their
             mean.
-        cues: texts that open continuations of a prefix in turn, such as ("", "\\nCheck: ", "\\nBetter: "); the policy did
-            not sample them (think, reflect and refine, MedS3, arXiv 2501.12051).
+        cues: texts that open continuations of a prefix in turn, such as ("", "Check: ", "Better: "); the policy did not
+            sample them (think, reflect and refine, MedS3, arXiv 2501.12051).
         temperature: sampling temperature; None: the policy's.
     """
 
@@ -121,7 +121,7 @@ def _descend(tree: StepTree, score: Callable[[StepNode], float]) -> StepNode | N
 @dataclass(eq=False)
 class MCTS(Search):
     """Go from the root to the child with the highest UCT score until a prefix has fewer than ``children`` continuations
-    (AlphaLLM, arXiv 2404.12253, section 4.3; rStar-Math, arXiv 2501.04519, section 3.1).
+    (AlphaLLM, arXiv 2404.12253; rStar-Math, arXiv 2501.04519).
 
     Args:
         c: constant of exploration, at least 0.

@@ -2,7 +2,7 @@
 
 Every finished episode adds its steps as a path of nodes; equal steps after the same prefix share a node. Visits and
 values of a node are those of the episodes through it, so its mean value is the mean over its children weighted by their
-visits (MedS3, arXiv 2501.12051, section 3).
+visits (MedS3, arXiv 2501.12051).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class StepNode:
 
     def walk(self) -> Iterator[StepNode]:
         """Yield this node and all below it, parents before children, older children first."""
-        waiting = [self]
+        waiting: list[StepNode] = [self]
         while waiting:
             node = waiting.pop()
             yield node

@@ -51,10 +51,9 @@ class TaskSearch:
         search, tree, chosen = self.search, self.tree, []
         left = search.budget - tree.tokens
         mean = tree.tokens / len(tree.members) if tree.members else 0.0
-        # A wave of whole episodes would exceed the budget by much, so it is as large as the rest is expected to pay for.
-        most = min(
-            search.leaves, search.episodes - len(tree.members), math.ceil(left / mean) if mean else search.leaves
-        )
+        # A full wave could exceed the budget by much, so it has as many episodes as the rest is expected to pay for.
+        affordable = math.ceil(left / mean) if mean else search.leaves
+        most = min(search.leaves, search.episodes - len(tree.members), affordable)
         solved = search.scorer.conclusive and any((reward or 0.0) >= 1 for reward in tree.rewards)
         while not solved and left > 0 and len(chosen) < most:
             node = search.select(tree, self.rng)
