@@ -53,16 +53,16 @@ from ..agents.evaluation import (
 )
 from ..agents.evaluation.figures import check_figure, draw_figure
 from ..agents.evaluation.requirements import check_requirements
+from ..agents.evaluation.rows import parse_rows
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..agents.grpo.run.mixture import environment_of
 from ..agents.language.language_agent import read_run_settings
 from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
-from ..envs.param_env import make_task_env
 from ..envs.tools.tool_function import functions_of
 from ..errors import InputError, MissingExtra, needs_extra
-from .axes import parse_axes
+from .axes import parse_axes_of
 from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
 from .options import parse_options
 from .stopping import exit_code
@@ -202,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         axes = options.pop("axes", None)
     given = parse_options((text for group in config.env_option for text in group), "an environment")
     options = options | given
-    axes = _parse_axes(env_id, options, texts) if texts else axes
+    axes = parse_axes_of(env_id, options, texts) if texts else axes
     if config.tools is not None:
         env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
         functions = functions_of(env)
@@ -240,13 +240,7 @@ def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"
         return "all" if "source" in given and not drawn else None
     if drawn:
         raise InputError(f"--rows asks rows as they are; leave --{drawn[0]} out.")
-    if text == "all":
-        return "all"
-    if re.fullmatch("[0-9]+", text):
-        return int(text)
-    if not Path(text).is_file():
-        raise InputError(f"--rows must be all, a number or a file with an id a line, not {text!r}.")
-    return [line.strip() for line in Path(text).read_text(encoding="utf-8").splitlines() if line.strip()]
+    return parse_rows(text)
 
 
 def _names_no_folder(env_id: str) -> bool:
@@ -416,15 +410,6 @@ def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], opt
         settings["base_url"] = text
     settings |= {"seed": config.seed, "tools": config.tools, "cache": config.cache}
     return AGENTS.make("chat", **(settings | options))
-
-
-def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:
-    env = make_task_env(environment_spec(env_id), **options)
-    space = getattr(env.unwrapped, "param_space", None)
-    env.close()
-    if space is None:
-        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
-    return parse_axes(texts, space)
 
 
 if __name__ == "__main__":

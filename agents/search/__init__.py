@@ -3,7 +3,7 @@
 A node is a prefix that ends with a step: a line, a sentence, a turn, or a number of tokens. The policy completes the
 prefixes that a rule selects; the completions become new nodes, and their values decide what is selected next.
 
-    tree.py            prefixes with visits and values; back-up of the values of completions
+    step_tree.py       prefixes with visits and values; back-up of the values of completions
     searches.py        `Search`: budget, steps and selection rule; one class per rule, in the registry SEARCHES
     values.py          values of completions and steps: verdicts, votes, likelihoods, judges, reward models
     waves.py           one wave of all trees: select, complete, value

@@ -16,7 +16,7 @@ from ...checks import check_choice, check_count, check_number, check_share
 from ...registry import Registry, take_callable
 from ..grpo.recipes.recipe import Component
 from ..grpo.rollouts.episode_tree import check_steps
-from .tree import StepNode, StepTree
+from .step_tree import StepNode, StepTree
 from .values import Scorer
 
 SEARCHES: Registry[type[Search]] = Registry("search", group="palaestra.searches", table="searches", take=take_callable)

@@ -20,7 +20,7 @@ from ..grpo.batch.trajectory import Trajectory
 from ..grpo.measures.judgements import POLICY, JudgeLike, judge_responses
 from ..grpo.recipes.recipe import Component
 from ..grpo.rollouts.episode_player import EpisodePlayer
-from .tree import StepNode, StepTree
+from .step_tree import StepNode, StepTree
 
 VALUES: Registry[Callable[..., Valuer]] = Registry("search value", table="values", take=take_callable)
 
@@ -40,7 +40,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Grown:
-    """What a wave has added to a tree: indices of valid members, and nodes in the order of their addition."""
+    """Additions of a wave to a tree: indices of valid members, and new nodes, parents first."""
 
     tree: StepTree
     members: Sequence[int]
@@ -69,7 +69,7 @@ class Valuer:
 
 
 @VALUES.register("verdict")
-class Verdict(Valuer):
+class VerdictValue(Valuer):
     """The environment's verdict on the finished episode.
 
     Args:
@@ -91,7 +91,7 @@ class Verdict(Valuer):
 
 
 @VALUES.register("votes")
-class Votes(Valuer):
+class VotesValue(Valuer):
     """Share of the tree's episodes with the same answer, 0 without an answer (self-consistency, arXiv 2203.11171).
 
     It changes with every wave, for earlier episodes too."""
@@ -107,7 +107,7 @@ class Votes(Valuer):
 
 
 @VALUES.register("likelihood")
-class Likelihood(Valuer):
+class LikelihoodValue(Valuer):
     """Geometric mean of the probabilities of the action tokens, of the episode and of each prefix."""
 
     def __call__(self, grown: Sequence[Grown], player: EpisodePlayer) -> list[Scores]:
@@ -130,7 +130,7 @@ class _Asking:
 
 
 @VALUES.register("judge")
-class JudgeOfEpisodes(Valuer):
+class JudgeValue(Valuer):
     """Score of the response by a judge.
 
     Args:
@@ -150,7 +150,7 @@ class JudgeOfEpisodes(Valuer):
 
 
 @VALUES.register("model")
-class ModelOfSteps(Valuer):
+class ModelValue(Valuer):
     """Score by a reward model of the response, and of every prefix as by a process reward model (a critic).
 
     Args:

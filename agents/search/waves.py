@@ -14,7 +14,7 @@ from ..grpo.rollouts.episode_player import EpisodePlayer
 from ..grpo.rollouts.episode_starts import Start
 from ..grpo.rollouts.episode_tree import step_starts
 from .searches import Search
-from .tree import StepNode, StepTree
+from .step_tree import StepNode, StepTree
 from .values import Grown, tree_answers
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palaestra.agents.grpo.rollouts.episode_starts import FinishedEpisode, Moment, RolloutTask, Start
-from palaestra.agents.search.tree import StepNode, StepTree
+from palaestra.agents.search.step_tree import StepNode, StepTree
 
 from ..grpo.conftest import trajectory
 from ..grpo.rollouts.conftest import renderer, world  # noqa: F401  (fixtures)

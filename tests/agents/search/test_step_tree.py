@@ -6,7 +6,7 @@ import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, Start
 from palaestra.agents.grpo.rollouts.episode_tree import step_starts
-from palaestra.agents.search.tree import StepTree
+from palaestra.agents.search.step_tree import StepTree
 
 from ..grpo.conftest import trajectory
 
