@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from ..grpo.rollouts.episode_tree import check_steps
 from .step_tree import StepNode, StepTree
 from .values import Scorer
 
-SEARCHES: Registry[type[Search]] = Registry("search", group="palaestra.searches", table="searches", take=take_callable)
+SEARCHES: Registry[type[Search]] = Registry(
+    "search", modules=[f"{__package__}.error_search"], table="searches", take=take_callable
+)
 
 
 def uct_score(total: float, visits: int, parent_visits: int, c: float = 1.0) -> float:
@@ -75,6 +78,9 @@ class Search:
     value: str = "votes"
     cues: tuple[str, ...] = ()
     temperature: float | None = None
+
+    ends_when_solved: ClassVar[bool] = True
+    """True if the search of a task ends once an episode has the value 1 by a conclusive value function."""
 
     def __post_init__(self) -> None:
         for name in ("budget", "children", "leaves", "episodes"):

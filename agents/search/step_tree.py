@@ -100,6 +100,8 @@ class StepTree:
         leaves: last node of each member.
         rewards: value of each member; None until it is valued, and for an invalid episode.
         parts: for each member, the values of which its value is the mean, by the number of the value function.
+        sources: for each member, the prefix that it continued.
+        memory: state of the search, by its name.
         tokens: number of tokens that the policy sampled.
         read: number of tokens that the policy read before it sampled, copied action tokens included.
     """
@@ -119,6 +121,8 @@ class StepTree:
         self.leaves: list[StepNode] = []
         self.rewards: list[float | None] = []
         self.parts: list[dict[int, float]] = []
+        self.sources: list[StepNode] = []
+        self.memory: dict[str, object] = {}
         self.tokens = self.read = 0
 
     def is_open(self, node: StepNode) -> bool:
@@ -170,6 +174,7 @@ class StepTree:
         self.members.append(Member(played, node.member, node.end))
         self.rewards.append(None)
         self.parts.append({})
+        self.sources.append(node)
         origins = [origin for turn in trajectory.turns for origin in turn.token_origins]
         self.tokens += origins[node.end :].count(Origin.POLICY)
         self.read += node.end + sum(len(turn.obs_ids) for turn in trajectory.turns)
@@ -208,6 +213,16 @@ class StepTree:
         self.rewards[member] = value
         for node in self.leaves[member].path():
             node.total += value - (before or 0.0)
+
+    def started_at(self, node: StepNode) -> int:
+        """Return the number of finished episodes that continued exactly this prefix."""
+        return sum(source is node for source in self.sources)
+
+    def success_rate(self, node: StepNode) -> float:
+        """Return the mean value of the valued episodes that continued exactly this prefix; 0 without any."""
+        pairs = zip(self.sources, self.rewards, strict=True)
+        values = [reward for source, reward in pairs if source is node and reward is not None]
+        return sum(values) / len(values) if values else 0.0
 
     def _refresh(self, node: StepNode) -> None:
         """Update ``open_below`` from a node up to the root."""

@@ -30,6 +30,7 @@ class TaskSearch:
         noise: keys of the sampling noise, so that samples do not depend on other tasks; (): they depend on the order in
             which episodes are played.
         trained: train copied tokens in every episode.
+        episodes: most episodes, in place of the search's number; the search then goes on when the task is solved.
     """
 
     search: Search
@@ -38,6 +39,7 @@ class TaskSearch:
     cues: Sequence[tuple[int, ...]] = ()
     noise: tuple[int, ...] = ()
     trained: bool = False
+    episodes: int | None = None
     tree: StepTree = field(init=False)
     over: bool = field(init=False, default=False)
     _begun: int = field(init=False, default=0)
@@ -53,8 +55,10 @@ class TaskSearch:
         mean = tree.tokens / len(tree.members) if tree.members else 0.0
         # A full wave could exceed the budget by much, so it has as many episodes as the rest is expected to pay for.
         affordable = math.ceil(left / mean) if mean else search.leaves
-        most = min(search.leaves, search.episodes - len(tree.members), affordable)
-        solved = search.scorer.conclusive and any((reward or 0.0) >= 1 for reward in tree.rewards)
+        episodes = search.episodes if self.episodes is None else self.episodes
+        most = min(search.leaves, episodes - len(tree.members), affordable)
+        ends = search.ends_when_solved and search.scorer.conclusive and self.episodes is None
+        solved = ends and any((reward or 0.0) >= 1 for reward in tree.rewards)
         while not solved and left > 0 and len(chosen) < most:
             node = search.select(tree, self.rng)
             if node is None and not tree.root.pending:
