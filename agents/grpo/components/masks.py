@@ -100,8 +100,8 @@ def unshared(batch: Batch, advantage: Tensor) -> Tensor:
 @MASKS.register("pruned_depths")
 @needs("nodes")
 def pruned_depths(batch: Batch, advantage: Tensor, first: int = 0, count: int = 1) -> Tensor:
-    """Leave out stretches at the depths ``first`` to ``first`` + ``count`` - 1 of a group's tree; a schedule of ``first``
-    slides the window (depth pruning of BranchGRPO, arXiv 2509.06040).
+    """Leave out stretches at ``count`` depths of a group's tree from depth ``first`` on (depth pruning of BranchGRPO,
+    arXiv 2509.06040). A schedule of ``first`` slides the window.
 
     Rollouts and values of nodes stay as they are, and so do advantages.
     """
