@@ -156,7 +156,9 @@ class SearchAgent(SlotAgent):
         task = RolloutTask(dict(info.get("params") or {}), 0, 1)
         root = Start(task, moment, temperature=self._search.temperature)
         rng = np.random.default_rng([self._seed, *keys])
-        self._plans[slot] = _Plan(TaskSearch(self._search, root, rng, self._cues, (1, *keys)), Future())
+        longest = self._player.limits.action
+        searching = TaskSearch(self._search, root, rng, self._cues, (1, *keys), tokens=longest)
+        self._plans[slot] = _Plan(searching, Future())
         return self._plans[slot].reply
 
     def advance(self) -> bool:

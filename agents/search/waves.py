@@ -31,6 +31,7 @@ class TaskSearch:
             which episodes are played.
         trained: train copied tokens in every episode.
         episodes: most episodes, in place of the search's number; the search then goes on when the task is solved.
+        tokens: expected tokens of an episode before any has ended.
     """
 
     search: Search
@@ -40,6 +41,7 @@ class TaskSearch:
     noise: tuple[int, ...] = ()
     trained: bool = False
     episodes: int | None = None
+    tokens: float = 1.0
     tree: StepTree = field(init=False)
     over: bool = field(init=False, default=False)
     _begun: int = field(init=False, default=0)
@@ -52,9 +54,9 @@ class TaskSearch:
         """Return the prefixes of the next wave with the starts of their continuations; [] once the search is over."""
         search, tree, chosen = self.search, self.tree, []
         left = search.budget - tree.tokens
-        mean = tree.tokens / len(tree.members) if tree.members else 0.0
+        mean = tree.tokens / len(tree.members) if tree.members else self.tokens
         # A full wave could exceed the budget by much, so it has as many episodes as the rest is expected to pay for.
-        affordable = math.ceil(left / mean) if mean else search.leaves
+        affordable = math.ceil(left / max(1.0, mean))
         episodes = search.episodes if self.episodes is None else self.episodes
         most = min(search.leaves, episodes - len(tree.members), affordable)
         ends = search.ends_when_solved and search.scorer.conclusive and self.episodes is None
