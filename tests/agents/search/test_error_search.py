@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from palaestra.agents.grpo.rollouts.episode_starts import Start, TokenLimits
-from palaestra.agents.search.error_search import Halving, prefix_exploration, probed_prefixes, rollout_priority
+from palaestra.agents.search.error_search import (
+    Halving,
+    Labelling,
+    prefix_exploration,
+    probed_prefixes,
+    rollout_priority,
+)
 from palaestra.agents.search.searches import parse_search
 from palaestra.agents.search.waves import TaskSearch, play_out
 
@@ -64,6 +70,7 @@ def test_steps_before_the_first_wrong_one_can_still_succeed(world):
     rates = {node.depth: rate for node, rate in probed_prefixes(tree).items()}
     assert list(rates)[:5] == [0, 8, 4, 6, 7]  # the root, then four probes
     assert [rates[depth] > 0 for depth in (0, 8, 4, 6, 7)] == [True, False, True, True, False]
+    assert isinstance(state, Labelling)
     assert len(state.halved) >= 1
 
 
@@ -77,7 +84,9 @@ def test_probed_prefixes_are_not_probed_again(world):
     task = TaskSearch(search, Start(w.task), np.random.default_rng(0), episodes=40)
     play_out([task], w.player)
     probed = probed_prefixes(task.tree)
-    assert len(task.tree.memory["omega"].halved) > 1
+    state = task.tree.memory["omega"]
+    assert isinstance(state, Labelling)
+    assert len(state.halved) > 1
     assert all(task.tree.started_at(node) == 4 for node in probed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from palaestra.agents.grpo import Learner, StageOverrides, TrainConfig, WarmUp
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group, Node, Origin
 from palaestra.agents.grpo.recipes.stages import BASELINES, MASKS, RETURNS, SCALES
@@ -119,3 +120,29 @@ def test_mistakes_in_the_search_are_named():
 def test_the_command_line_trains_on_searches(train, recipe):
     run = train(ARITHMETIC, "--recipe", recipe, "--axis", "terms=2", "digits=1", "--max-new-tokens", "2")
     assert read_rows(run, "metrics")
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_trees(tmp_path):
+    config = TrainConfig(
+        env=ARITHMETIC,
+        axes={"terms": 2, "digits": 1, "operations": ["+"]},
+        stages=StageOverrides(rollout="search(by='epsilon_greedy(leaves=2)')"),
+        teacher="random",
+        warmup=WarmUp(steps=0),
+        steps=3,
+        prompts=2,
+        samples=4,
+        max_new_tokens=3,
+        eval_every=0,
+        final_episodes=1,
+        checkpoint_every=1,
+        keep_trajectories=8,
+        threads=1,
+        track=(),
+    )
+    Learner.start(tmp_path / "whole", config).run()
+    learner = Learner.start(tmp_path / "stopped", config)
+    learner.run(lambda progress: learner.stop() if progress.phase == "train" and progress.step == 1 else None)
+    Learner.resume(tmp_path / "stopped").run()
+    whole, stopped = ((tmp_path / name / "trajectories.jsonl").read_bytes() for name in ("whole", "stopped"))
+    assert whole == stopped
