@@ -148,6 +148,7 @@ prefix_values | [K + 1] | probability | success of answers forced after each par
 coalition_values | [2^K] | reward | value of the episode with each subset of its turns
 step_scores | [K] | score | score of each step by a process reward model or a judge
 step_labels | [K] | bool | True for a correct step; in a wrong solution, one that leads to its answer
+wrong_step | int | steps | index of the first wrong step of a failed episode; of a success, the number of its steps
 process_score | float | probability | quality of the reasoning
 thinking_score | float | probability | quality of the reasoning, for success-dependent trust
 consistency | float | probability | agreement of reasoning and answer

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..agents.evaluation import environment_spec
+from ..envs.param_env import make_task_env
 from ..envs.param_space import Axis, ChoiceAxis, IntAxis, ParamSpace
 from ..errors import InputError
 
@@ -25,6 +27,20 @@ def parse_axes(texts: Iterable[str], space: ParamSpace) -> dict[str, Any]:
         axes[name] = _parse_value(space[name], value)
     space.restrict(**axes)
     return axes
+
+
+def parse_axes_of(env_id: str, options: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+    """Parse axes as `parse_axes` does, for the environment of an id and options.
+
+    Raises:
+        InputError: the environment has no axes, or as in `parse_axes`.
+    """
+    env = make_task_env(environment_spec(env_id), **options)
+    space = getattr(env.unwrapped, "param_space", None)
+    env.close()
+    if space is None:
+        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
+    return parse_axes(texts, space)
 
 
 def format_axis(axis: Axis) -> str:

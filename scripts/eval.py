@@ -14,6 +14,7 @@ examples:
   palaestra eval palaestra/Arithmetic-v0 --agent runs/first --episodes 50 --samples 8
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
+  palaestra eval runs/first --search "mcts(budget=1024, value='votes')"
   palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
@@ -52,16 +53,16 @@ from ..agents.evaluation import (
 )
 from ..agents.evaluation.figures import check_figure, draw_figure
 from ..agents.evaluation.requirements import check_requirements
+from ..agents.evaluation.rows import parse_rows
 from ..agents.grpo.config import TrainConfig
 from ..agents.grpo.run.folder import DEFAULT_LEARNER
 from ..agents.grpo.run.mixture import environment_of
 from ..agents.language.language_agent import read_run_settings
 from ..agents.learners import learner_of, load_player
 from ..agents.lookup import find_agent
-from ..envs.param_env import make_task_env
 from ..envs.tools.tool_function import functions_of
-from ..errors import InputError, MissingExtra
-from .axes import parse_axes
+from ..errors import InputError, MissingExtra, needs_extra
+from .axes import parse_axes_of
 from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
 from .options import parse_options
 from .stopping import exit_code
@@ -90,6 +91,10 @@ class EvalOptions:
     others: model=NAME (if --agent is an address), prices=[0.15,0.6] (of a million prompt and completion tokens),
     requests_per_minute=60, retries=8, timeout=600, api=completions, resend_reasoning=true,
     extra={"reasoning_effort":"low"}."""
+    search: str | None = None
+    """Search over the steps of a language model's answers: mcts, beam, best_first and others, with options, as in
+    "mcts(budget=4096, value='votes')"; the budget is the number of tokens that the model may write for a task, and
+    independent(budget=4096) samples whole answers for as many. See palaestra list searches values."""
     tools: Literal["native", "react"] | None = None
     """Form of tool calls of an endpoint's model: native uses the endpoint's function calls, react uses text (thought,
     action, observation); by default the form that the environment's prompt describes."""
@@ -197,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         axes = options.pop("axes", None)
     given = parse_options((text for group in config.env_option for text in group), "an environment")
     options = options | given
-    axes = _parse_axes(env_id, options, texts) if texts else axes
+    axes = parse_axes_of(env_id, options, texts) if texts else axes
     if config.tools is not None:
         env = gym.make(environment_spec(env_id), disable_env_checker=True, **options)
         functions = functions_of(env)
@@ -235,13 +240,7 @@ def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"
         return "all" if "source" in given and not drawn else None
     if drawn:
         raise InputError(f"--rows asks rows as they are; leave --{drawn[0]} out.")
-    if text == "all":
-        return "all"
-    if re.fullmatch("[0-9]+", text):
-        return int(text)
-    if not Path(text).is_file():
-        raise InputError(f"--rows must be all, a number or a file with an id a line, not {text!r}.")
-    return [line.strip() for line in Path(text).read_text(encoding="utf-8").splitlines() if line.strip()]
+    return parse_rows(text)
 
 
 def _names_no_folder(env_id: str) -> bool:
@@ -344,6 +343,16 @@ def _print(rows: Sequence[Mapping[str, Any]], table: Any, config: EvalOptions) -
 
 
 def _find_agent(text: str, config: EvalOptions) -> Agent:
+    """Find the agent that ``text`` names, with the search of the command line, if any."""
+    agent = _find_player(text, config)
+    if config.search is None:
+        return agent
+    with needs_extra("a search", "train"):
+        from ..agents.search.search_agent import SearchAgent
+    return SearchAgent(agent, config.search)
+
+
+def _find_player(text: str, config: EvalOptions) -> Agent:
     """Find the agent that ``text`` names, with the settings of a model or an endpoint from the command line."""
     names = ("checkpoint", "temperature", "system", "max_new_tokens", "max_episode_tokens", "context", "engine")
     settings = {name: value for name in names if (value := getattr(config, name)) is not None}
@@ -401,15 +410,6 @@ def _find_endpoint(text: str, config: EvalOptions, settings: dict[str, Any], opt
         settings["base_url"] = text
     settings |= {"seed": config.seed, "tools": config.tools, "cache": config.cache}
     return AGENTS.make("chat", **(settings | options))
-
-
-def _parse_axes(env_id: str, options: Mapping[str, Any], texts: Sequence[str]) -> dict[str, object]:
-    env = make_task_env(environment_spec(env_id), **options)
-    space = getattr(env.unwrapped, "param_space", None)
-    env.close()
-    if space is None:
-        raise InputError(f"{env_id!r} has no axes; leave --axis out.")
-    return parse_axes(texts, space)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ examples:
   palaestra list engines                    engines that sample from a model
   palaestra list models                     models for --model NAME, with licence and install command
   palaestra list bonuses                    rewards that --bonus adds for students, with effect on optimal policies
+  palaestra list searches values            searches over steps for palaestra eval --search, and their values
   palaestra list measures                   quantities that rewards, teachers and components read, with suppliers
   palaestra list --json
   palaestra list envs --html > gallery.html  every environment with worked examples, as a page
@@ -48,7 +49,7 @@ from .docstrings import paper, summary
 from .list_envs import envs, select_rows, tags
 from .list_measures import measure_rows, measures
 from .list_options import describe_class, option_rows
-from .list_stages import Row, component_rows, components, recipe_rows, recipes, stage_rows
+from .list_stages import Row, component_rows, components, parameters, recipe_rows, recipes, stage_rows
 from .list_terminal import print_tables
 
 
@@ -56,10 +57,10 @@ from .list_terminal import print_tables
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
-    by default; or bonuses, components, designers, engines, measures, models or tags. Further words filter the rows: the
-    name or the summary must contain each word; of environments, a word may also stand for a tag ("planning"). Whole
-    names of recipes, components, stages, measures, teachers, rewards, bonuses, histories, agents, designers or
-    verifiers show these in full."""
+    by default; or bonuses, components, designers, engines, measures, models, searches, tags or values (of searches).
+    Further words filter the rows: the name or the summary must contain each word; of environments, a word may also
+    stand for a tag ("planning"). Whole names of recipes, components, stages, measures, teachers, rewards, bonuses,
+    histories, agents, designers, searches, values or verifiers show these in full."""
     tag: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """With envs: show only environments with this tag, and with all of several; see palaestra list tags."""
     show: tuple[str, ...] = ()
@@ -137,6 +138,18 @@ def _designers() -> Registry[Any]:
     return DESIGNERS
 
 
+def _searches() -> Registry[Any]:
+    from ..agents.search.searches import SEARCHES
+
+    return SEARCHES
+
+
+def _values() -> Registry[Any]:
+    from ..agents.search.values import VALUES
+
+    return VALUES
+
+
 _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "teachers": lambda: TEACHERS,
     "rewards": lambda: REWARDS,
@@ -145,6 +158,8 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "bonuses": _bonuses,
     "histories": lambda: HISTORIES,
     "agents": lambda: AGENTS,
+    "searches": _searches,
+    "values": _values,
 }
 """Table whose rows have options -> function that returns its registry."""
 
@@ -260,6 +275,22 @@ def histories() -> list[Row]:
     return [{"name": name, "summary": text} for name, _, text in _entries(HISTORIES)]
 
 
+def searches() -> list[Row]:
+    """List every search of ``palaestra eval --search``: name, summary, options, paper."""
+    return [
+        {"name": name, "summary": text, "options": parameters(value), "paper": paper(value)}
+        for name, value, text in _entries(_searches())
+    ]
+
+
+def values() -> list[Row]:
+    """List every value of a search: name, summary, options, paper."""
+    return [
+        {"name": name, "summary": text, "options": parameters(value), "paper": paper(value)}
+        for name, value, text in _entries(_values())
+    ]
+
+
 def learners() -> list[Row]:
     """List every learner of ``palaestra train --learner``: name, summary."""
     return [{"name": name, "summary": kind.summary} for name, kind in LEARNERS.items()]
@@ -339,7 +370,9 @@ ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
     "engines": engines,
     "measures": measures,
     "models": models,
+    "searches": searches,
     "tags": tags,
+    "values": values,
 }
 """Tables that need torch or interest few users, which are only printed on request."""
 

@@ -39,6 +39,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "independent": (f"{GUESS} --rollout greedy_twin", "independent"),
         "rubric_refine": (SUMS, "rubric_refine"),
         "rule_pairs": (LESSON, "rule_pairs"),
+        "search": (GUESS, "search(by='mcts(children=1,leaves=1)')"),
         "vine": (f"{GUESS} --returns success", f"{VINE} --returns segment_gain --baseline none"),
     },
     "filters": {
@@ -119,6 +120,8 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "nonzero": (FEW, "nonzero"),
         "role": (f"{GUESS} --rollout self_play", "role(who='solver')"),
         "unguided": (f"{GUESS} --rollout guided(trigger='always',merge='add',count=2)", "unguided"),
+        "pruned_depths": (f"{GUESS} --rollout {TREE}", "pruned_depths"),
+        "pruned_width": (f"{GUESS} --rollout {TREE} --prompts 6", "pruned_width"),
         "unshared": (f"{GUESS} --rollout {TREE}", "unshared"),
         "untruncated": (CUT, "untruncated"),
         "within_length": (GUESS, "within_length(share=0.4)"),

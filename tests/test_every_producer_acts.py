@@ -52,13 +52,14 @@ UNREAD = {
     "achieved": "environments with subgoals tell it, so that no judge is asked",
     "atom_scores": "read of thoughts in tags, which no model of these tests writes",
     "echo_run": "says how echo_logps was measured",
+    "wrong_step": "the labels of steps that are found with it are read",
     "teacher_answer": "text, read by the recipes co_rewarding_ema and co_rewarding_both",
 }
 """Measures that no registered reward or teacher reads in a step of these tests, and why."""
 SAME = {"dense_reward", "objective", "target_tokens", "reference_scores", "prefix_values", "step_labels"}
 """Measures that may be the same for all episodes of a step."""
 
-MEASURES = [name for _, producer in PRODUCERS.items() for name in sorted(producer.provides)]
+MEASURES = sorted({name for _, producer in PRODUCERS.items() for name in producer.provides})
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in UNREAD])

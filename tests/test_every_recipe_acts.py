@@ -41,6 +41,7 @@ LINES: dict[str, str] = {
     "red_drop": f"{GUESS} --prompts 6 --samples 3",
     "rusca_rl": SUMS,
     "spear": f"{GUESS} --prompts 8 --temperature 1.5",
+    "spar": f"{GUESS} --prompts 6 --context 1024",
     "starpo_s": f"{GUESS} --seed 2",
     "t1": f"{HOT} --steps 2",
     "web_rl": f"{GUESS} --steps 2 --temperature 1.5",

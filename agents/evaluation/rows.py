@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import InputError, shorten, unknown_name
@@ -13,6 +15,21 @@ from .environment_spec import make_envs, name_of
 def digest_rows(rows: Sequence[str]) -> str:
     """Return a short text that identifies a list of rows, for the settings in an `EpisodeLog`."""
     return f"{len(rows)} rows, {hashlib.blake2b(repr(rows).encode(), digest_size=8).hexdigest()}"
+
+
+def parse_rows(text: str) -> Literal["all"] | int | list[str]:
+    """Read a text that names rows: "all", a number of rows from the beginning, or a file with one id per line.
+
+    Raises:
+        InputError: the text has none of these forms.
+    """
+    if text == "all":
+        return "all"
+    if re.fullmatch("[0-9]+", text):
+        return int(text)
+    if not Path(text).is_file():
+        raise InputError(f"--rows must be all, a number or a file with an id a line, not {text!r}.")
+    return [line.strip() for line in Path(text).read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def find_rows(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError, needs_extra
 from ..agent import EndEpisode, SlotAgent, register
-from ..engines.engine import check_engine
+from ..engines.engine import Engine, check_engine
 from ..engines.policy_engine import PolicyEngine
 from ..engines.sampler import Request
 from ..prompt_form import FORM_OF_OLD_RUNS, SENTENCES, TERSE
@@ -152,6 +152,21 @@ class LanguageAgent(SlotAgent):
         self._engine.load_weights(0)
         if self._truncation:
             self._engine.truncation = self._truncation
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that samples from the model."""
+        return self._engine
+
+    @property
+    def temperature(self) -> float:
+        """The sampling temperature."""
+        return self._temperature
+
+    @property
+    def limits(self) -> tuple[int, float, int]:
+        """Most tokens of an action, of all actions of an episode, and of a conversation."""
+        return self._max_new_tokens, self._max_episode_tokens, self._context
 
     def bind(self, envs: Sequence[Any]) -> None:
         """Switch to the renderer for worked examples if an environment shows some (`ShotsWrapper`)."""

@@ -97,6 +97,50 @@ def unshared(batch: Batch, advantage: Tensor) -> Tensor:
     return alone[tree.of_token]
 
 
+@MASKS.register("pruned_depths")
+@needs("nodes")
+def pruned_depths(batch: Batch, advantage: Tensor, first: int = 0, count: int = 1) -> Tensor:
+    """Leave out stretches at ``count`` depths of a group's tree from depth ``first`` on (depth pruning of BranchGRPO,
+    arXiv 2509.06040). A schedule of ``first`` slides the window.
+
+    Rollouts and values of nodes stay as they are, and so do advantages.
+    """
+    tree = tree_of(batch)
+    depth = torch.cat((tree.depth, tree.depth.new_tensor([-1])))[tree.of_token]
+    return (depth < first) | (depth >= first + count)
+
+
+@MASKS.register("pruned_width")
+@needs("nodes")
+def pruned_width(batch: Batch, advantage: Tensor, keep: str = "half") -> Tensor:
+    """Leave out some of the last stretches of a group's tree (width pruning of BranchGRPO, arXiv 2509.06040).
+
+    Rollouts and values of nodes stay as they are, and so do advantages.
+
+    Args:
+        keep: "half" (the better half of the last stretches after each split) or "extremes" (those with the highest or
+            the lowest outcome of the group). Stretches that tie with a kept one are kept too.
+
+    Raises:
+        InputError: ``keep`` has another value.
+    """
+    if keep not in ("half", "extremes"):
+        raise InputError(f"keep={keep!r} is no way to prune a tree; take 'half' or 'extremes'.")
+    tree = tree_of(batch)
+    value = tree.mean_over_visits(batch.outcome[tree.by])
+    kept = torch.ones(len(value) + 1, dtype=torch.bool)
+    final = tree.node[tree.last].unique()
+    families = tree.group if keep == "extremes" else torch.where(tree.parent < 0, -1 - tree.group, tree.parent)
+    for family in families[final].unique().tolist():
+        members = final[families[final] == family]
+        values = value[members]
+        if keep == "extremes":
+            kept[members] = (values == values.max()) | (values == values.min())
+        else:
+            kept[members] = values >= values.sort(descending=True).values[(len(values) + 1) // 2 - 1]
+    return kept[tree.of_token]
+
+
 @MASKS.register("top_entropy")
 @needs("entropy")
 def top_entropy(batch: Batch, advantage: Tensor, share: float = 0.2, scope: str = "batch") -> Tensor:

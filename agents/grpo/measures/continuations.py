@@ -13,6 +13,7 @@ from typing import Any
 
 from ....checks import check_count
 from ....rewards.terms.prefixes import PrefixProbe
+from ...search.error_search import Halving
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..rollouts.environments import begin, snapshot
 from ..rollouts.episode_player import EpisodePlayer
@@ -81,6 +82,40 @@ class PrefixValues:
             ids = (*turn.act_ids[: player.renderer.tokens_until(turn.act_ids, stop)], *cue)
             starts.append(Start(task, inserts=(Insert.of(0, ids, Origin.COPY),), **options))
         return starts
+
+
+@produces("wrong_step", "step_labels")
+@dataclass(eq=False)
+class FirstWrongStep(PrefixValues):
+    """First wrong step of failed episodes, found by halving: the step after which no continuation succeeds any more, in
+    log2(steps) probes instead of one for each step (OmegaPRM, arXiv 2406.06592).
+
+    Steps are the parts and turns of `PrefixValues`, whose options it has. The labels are True before the first wrong
+    step and False from it on; all are True in a successful episode. Name it among the measures of a recipe to replace
+    the labels of `step_labels`.
+    """
+
+    samples: int = 4
+
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
+        player = tools.player
+
+        def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+            starts = [self._starts(trajectory, player) for trajectory in trajectories]
+            searches = [Halving(0, len(several)) for several in starts]
+            while running := [n for n, t in enumerate(trajectories) if not (t.success or searches[n].over)]:
+                probes = [starts[n][searches[n].middle] for n in running for _ in range(self.samples)]
+                ends = iter([played.trajectory for played in player.play(probes)])
+                for n in running:
+                    several = [next(ends) for _ in range(self.samples)]
+                    searches[n].report(any(end.valid and end.success for end in several))
+            rows = []
+            for trajectory, several, search in zip(trajectories, starts, searches, strict=True):
+                wrong = len(several) if trajectory.success else search.high - 1
+                rows.append({"wrong_step": wrong, "step_labels": [step < wrong for step in range(len(several))]})
+            return rows
+
+        return for_each_valid(groups, measure)
 
 
 def replay_moments(trajectory: Trajectory, player: EpisodePlayer) -> list[Moment]:

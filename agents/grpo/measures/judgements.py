@@ -10,13 +10,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Protocol
 
 from ....checks import check_count
 from ....rewards import Episode
 from ....rewards.judges.judge import as_judge
 from ....rewards.terms.step_scores import blank_spans, equal_spans
 from ..batch.trajectory import Group, Trajectory
+from ..rollouts.episode_player import EpisodePlayer
 from .producer import Found, ProducerTools, produces
 
 POLICY = "policy"
@@ -32,7 +33,14 @@ QUESTIONS = {
 JudgeLike = str | Mapping[str, Any]
 
 
-def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: ProducerTools) -> list[float | None]:
+class PolicyTools(Protocol):
+    """Tools of a judge that may be the policy: the player with which the policy is asked."""
+
+    @property
+    def player(self) -> EpisodePlayer: ...
+
+
+def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: PolicyTools) -> list[float | None]:
     """Return the policy's probability of "yes" rather than "no" to a question about each text; None if not even the
     question fits into the context.
 
@@ -55,7 +63,7 @@ def policy_scores(texts: Sequence[str], question: str | Sequence[str], tools: Pr
     return [None if context is None else 1 / (1 + math.exp(min(700.0, next(excess)))) for context in contexts]
 
 
-def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) -> tuple[int, ...] | None:
+def _fit_context(text: str, question: str, answer: int, tools: PolicyTools) -> tuple[int, ...] | None:
     """Return the ids of text and question, cutting the beginning of a text that is too long; None if nothing fits."""
     player = tools.player
     while True:
@@ -68,7 +76,7 @@ def _fit_context(text: str, question: str, answer: int, tools: ProducerTools) ->
 
 
 def judge_responses(
-    judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], tools: ProducerTools
+    judge: JudgeLike, question: str, pairs: Sequence[tuple[str, str]], tools: PolicyTools
 ) -> list[float | None]:
     """Score each (prompt, response); None if the judge failed."""
     if judge == POLICY:

@@ -170,7 +170,8 @@ class ConcurrentEpisodes:
                 request = replace(request, session=session)
             self._playing[session] = (number, episode)
             self._requests[number] += 1
-            seed = self._player.request_seed(1 + self._first + number, self._requests[number])
+            keys = episode.start.noise or (1 + self._first + number,)
+            seed = self._player.request_seed(*keys, self._requests[number])
             self._player.sampler.submit(replace(request, seed=seed))
             return
         self._player.sampler.close(session)

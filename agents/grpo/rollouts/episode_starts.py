@@ -135,6 +135,7 @@ class Start:
         guided: share of the solution that is revealed to the policy, in [0, 1].
         temperature, limits: override those of the task's conditions and of the player; None: no override.
         role: see `Trajectory.role`.
+        noise: keys of the sampling noise; (): the number of the episode among all that the player plays.
     """
 
     task: RolloutTask
@@ -150,6 +151,7 @@ class Start:
     temperature: float | None = None
     limits: TokenLimits | None = None
     role: str = ""
+    noise: tuple[int, ...] = ()
 
     @property
     def conditions(self) -> Conditions:

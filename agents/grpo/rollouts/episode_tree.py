@@ -7,14 +7,20 @@ from which credit assignment reads the segments that episodes share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ....checks import check_choice, check_number
 from ..batch.trajectory import Group, Node, Trajectory
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start, branch
 from .independent import play_by_task
+
+STEPS = ("step", "turn", "line", "sentence", "token")
+"""Steps into which an episode can be cut, see `step_starts`."""
+_SENTENCE = re.compile(r"[.!?\n]\s$")
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,38 @@ def turn_starts(trajectory: Trajectory) -> list[int]:
         starts.append(at)
         at += len(turn.act_ids)
     return starts
+
+
+def check_steps(at: str, every: int) -> None:
+    """Check the arguments ``at`` and ``every`` of `step_starts`."""
+    check_choice("at", at, STEPS)
+    check_number("every", every, 1)
+
+
+def step_starts(
+    trajectory: Trajectory, text_of: Callable[[Sequence[int]], str], at: str, every: int = 100
+) -> list[int]:
+    """Return the index of each step's first token, except the first step's, among the episode's action tokens.
+
+    Args:
+        text_of: converts action tokens to text.
+        at: a step begins at every "turn", after a token with a newline ("line"), at both ("step"), after a full stop,
+            question mark or exclamation mark and white space, or a blank line ("sentence"), or every ``every`` action
+            tokens ("token").
+    """
+    total = trajectory.action_tokens
+    turns = [at for at in turn_starts(trajectory)[1:] if at < total]
+    if at == "turn":
+        return turns
+    if at == "token":
+        return list(range(every, total, every))
+    ids = [i for turn in trajectory.turns for i in turn.act_ids]
+    if at == "sentence":
+        # Three tokens are enough for the mark and the space after it, and cost little to convert.
+        return [n for n in range(1, total) if _SENTENCE.search(text_of(ids[max(0, n - 3) : n]))]
+    newlines = {i for i in set(ids) if "\n" in text_of([i])}
+    lines = [n for n in range(1, total) if ids[n - 1] in newlines]
+    return sorted({*lines, *turns}) if at == "step" else lines
 
 
 def tree_group(task: RolloutTask, tree: Sequence[Member]) -> Group:

@@ -1,4 +1,5 @@
-"""Rollout strategy that lets the policy improve its best sample after a critique from the rewards."""
+"""Rollout strategies that let the policy improve its samples: the best one after a critique from the rewards, or each
+failed one by a tree of refinements."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from .episode_starts import FinishedEpisode, RolloutTask, Start
 from .guidance import hinted_start
 from .guided import replace_failures
 from .independent import Strategy, group_of, play_by_task
+from .repair import transcript
 
 
 @ROLLOUTS.register("rubric_refine")
@@ -83,3 +85,125 @@ def find_critique(trajectory: Trajectory) -> str:
     return "\n".join(
         dict.fromkeys(text for turn in trajectory.turns for text in (turn.action_error, turn.feedback) if text)
     )
+
+
+@dataclass(eq=False)
+class _Failed:
+    """Answer that did not pass: its place below the original, and the number of its refinements so far."""
+
+    answer: Trajectory
+    level: int = 0
+    refined: int = 0
+
+
+@dataclass(eq=False)
+class _Refining:
+    """Tree of refinements of one answer.
+
+    Attributes:
+        waiting: answers to refine, oldest first; at first the original.
+        count: number of refinements so far.
+        passed: the first refinement that passed, or None.
+    """
+
+    original: Trajectory
+    waiting: list[_Failed]
+    count: int = 0
+    passed: Trajectory | None = None
+
+
+@ROLLOUTS.register("refine_tree")
+@dataclass(eq=False)
+class RefineTree(Strategy):
+    """Judge each sample, refine failed ones in a tree until a refinement passes, and return pairs of the refinement and
+    the original, for preference losses (SPaR, arXiv 2412.11605).
+
+    The pair has the outcomes 1 and 0. The hint with the failed answer is left out of the context, and the origin of
+    the refinement's tokens is TEACHER. A sample that passes, or of which no refinement passes, makes no pair. Pairs
+    after the first of a task have no proposal of the teacher.
+
+    Args:
+        order: the answer to refine next is the oldest ("breadth") or the newest ("depth").
+        width: number of refinements of an answer.
+        depth: most refinements one after the other.
+        most: most refinements of a sample.
+        judge: an answer passes by the environment's "verdict" or by the "policy", which is asked ``votes`` times and
+            passes an answer if more than half of its replies begin with "yes".
+        votes: number of the policy's judgements of an answer.
+        question: request for a judgement; ``{attempt}`` is replaced by the episode's task and answer.
+        template: the hint; ``{attempt}`` is replaced by the failed answer, ``{critique}`` by the rewards' remarks or
+            the environment's feedback.
+    """
+
+    order: str = "breadth"
+    width: int = 2
+    depth: int = 3
+    most: int = 6
+    judge: str = "verdict"
+    votes: int = 5
+    question: str = "{attempt}\nIs this answer right? Answer yes or no."
+    template: str = "An earlier answer:\n{attempt}\nIt is not right. {critique}\nWrite a better answer."
+
+    def __post_init__(self) -> None:
+        check_choice("order", self.order, ("breadth", "depth"))
+        check_choice("judge", self.judge, ("verdict", "policy"))
+        for name in ("width", "depth", "most", "votes"):
+            check_number(name, getattr(self, name), 1)
+        if "{attempt}" not in self.question or "{attempt}" not in self.template:
+            raise InputError("question and template must contain {attempt}.")
+
+    def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
+        samples = [[p.trajectory for p in played if p.trajectory.valid and p.trajectory.turns] for played in by_task]
+        passing = iter(self._judge([t for several in samples for t in several], player))
+        trees = [[_Refining(t, [_Failed(t)]) for t in several if not next(passing)] for several in samples]
+        while running := [
+            (task, tree)
+            for task, several in zip(tasks, trees, strict=True)
+            for tree in several
+            if tree.passed is None and tree.waiting and tree.count < self.most
+        ]:
+            self._refine(running, player)
+        groups, further = [], []
+        for task, several in zip(tasks, trees, strict=True):
+            pairs = [_prefer(tree.passed, tree.original) for tree in several if tree.passed is not None]
+            groups.append(Group(task.proposal, pairs[0] if pairs else ()))
+            further += [Group(-1, pair) for pair in pairs[1:]]
+        return [*groups, *further]
+
+    def _refine(self, running: Sequence[tuple[RolloutTask, _Refining]], player: EpisodePlayer) -> None:
+        """Play one refinement of each tree."""
+        chosen = [tree.waiting[0 if self.order == "breadth" else -1] for _, tree in running]
+        starts = []
+        for (task, _), failed in zip(running, chosen, strict=True):
+            attempt = "\n".join(turn.action for turn in failed.answer.turns)
+            hint = self.template.replace("{attempt}", attempt).replace("{critique}", find_critique(failed.answer))
+            starts.append(hinted_start(task, hint, 0.0, "stripped", "{hint}"))
+        new = [played.trajectory.attributed_to_teacher() for played in player.play(starts)]
+        for (_, tree), failed, refined, passes in zip(running, chosen, new, self._judge(new, player), strict=True):
+            tree.count += 1
+            failed.refined += 1
+            if failed.refined == self.width:
+                tree.waiting.remove(failed)
+            if passes:
+                tree.passed = refined
+            elif refined.valid and refined.turns and failed.level + 1 < self.depth:
+                tree.waiting.append(_Failed(refined, failed.level + 1))
+
+    def _judge(self, answers: Sequence[Trajectory], player: EpisodePlayer) -> list[bool]:
+        """Return True for each answer that passes."""
+        if self.judge == "verdict":
+            return [answer.valid and answer.success for answer in answers]
+        asked = [
+            self.question.replace("{attempt}", transcript(answer)) for answer in answers for _ in range(self.votes)
+        ]
+        replies = iter(player.ask(asked))
+        votes = [[next(replies) for _ in range(self.votes)] for _ in answers]
+        yes = [sum(r is not None and r.action.strip().lower().startswith("yes") for r in several) for several in votes]
+        return [answer.valid and 2 * count > self.votes for answer, count in zip(answers, yes, strict=True)]
+
+
+def _prefer(better: Trajectory, worse: Trajectory) -> tuple[Trajectory, Trajectory]:
+    """Return the two episodes with the outcomes 1 and 0."""
+    fields = {"judged": True, "replaced": True}
+    return replace(better, **fields, shaping={"preference": 1.0}), replace(worse, **fields, shaping={"preference": 0.0})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ....checks import check_choice, check_number
+from ....checks import check_number
 from ..batch.trajectory import Group, Node, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start, branch
-from .episode_tree import place_of, turn_starts
+from .episode_tree import check_steps, place_of, step_starts
 from .independent import Strategy, play_by_task
 
 
@@ -24,8 +24,7 @@ class Vine(Strategy):
     its deterministic completion (DenseGRPO, arXiv 2601.20218).
 
     Args:
-        at: a segment begins at every "turn", at every "line" (after a token with a newline), or every ``every`` action
-            tokens ("token").
+        at: parts that are segments, see `episode_tree.step_starts`.
         every: number of tokens of a segment.
         continuations: number of further episodes from each state; those from the beginning are shared by the group.
         heat: temperature of the further episodes; None: the training temperature.
@@ -39,8 +38,7 @@ class Vine(Strategy):
     provides = frozenset({"nodes", "node_values"})
 
     def __post_init__(self) -> None:
-        check_choice("at", self.at, ("turn", "line", "token"))
-        check_number("every", self.every, 1)
+        check_steps(self.at, self.every)
         check_number("continuations", self.continuations, 1)
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
@@ -74,15 +72,7 @@ class Vine(Strategy):
     def cuts(self, trajectory: Trajectory, player: EpisodePlayer) -> list[int]:
         """Return the index of each segment's first token, except the first segment's, among the episode's action
         tokens."""
-        total = trajectory.action_tokens
-        if not trajectory.valid:
-            return []
-        if self.at == "turn":
-            return turn_starts(trajectory)[1:]
-        if self.at == "token":
-            return list(range(self.every, total, self.every))
-        ids = [i for turn in trajectory.turns for i in turn.act_ids]
-        return [at for at in range(1, total) if "\n" in player.renderer.action([ids[at - 1]])]
+        return step_starts(trajectory, player.renderer.action, self.at, self.every) if trajectory.valid else []
 
 
 def _mean_returns(by_state: Sequence[Sequence[FinishedEpisode]], player: EpisodePlayer) -> list[float | None]:

@@ -36,6 +36,9 @@ from .conftest import trajectory  # isort: skip
 WITHOUT_LABELS = {"evol_rl", "ttrl", "co_rewarding", "co_rewarding_ema", "co_rewarding_both"}
 """Recipes that strengthen what the policy mostly says already; they begin where that is right."""
 
+WITHOUT_PAIRS = {"spar"}
+"""Recipes that get pairs only from a model that can refine an answer, which the model of the arms cannot."""
+
 every_recipe = pytest.mark.parametrize("name", list(RECIPES))
 
 
@@ -344,7 +347,7 @@ def distils(name: str) -> bool:
     return False
 
 
-@every_recipe
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in WITHOUT_PAIRS])
 def test_five_steps_learn_the_better_arm(name, folders, preferences, tmp_path):
     config = TrainConfig(
         env=ENV,

@@ -9,7 +9,13 @@ import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Group
 from palaestra.agents.grpo.components.credit.units import reward_by_token
-from palaestra.agents.grpo.measures.continuations import PrefixValues, replay_moments, step_labels, step_scores
+from palaestra.agents.grpo.measures.continuations import (
+    FirstWrongStep,
+    PrefixValues,
+    replay_moments,
+    step_labels,
+    step_scores,
+)
 from palaestra.agents.grpo.measures.producer import ProducerTools, add_measures
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
@@ -72,3 +78,49 @@ def test_an_answer_is_forced_after_each_part_of_a_response(world):  # noqa: F811
     assert rewards[second_part - 1].item() == pytest.approx(-0.5)
     assert rewards.count_nonzero() == 2
     assert w.renderer.action(shaped.turns[0].act_ids[:first_part]).endswith("while. ")
+
+
+@pytest.mark.parametrize("bad", [1, 4, 8])
+def test_the_first_wrong_step_is_found_by_halving(world, bad):  # noqa: F811
+    right = ""
+
+    def part(number):
+        word = "bad" if number == bad else "fine"
+        return f"\n\nTherefore we look at {word} part number {number} for a good long while, until we see what it says."
+
+    def says(session, text):
+        if session == 0:
+            return "".join(part(number) for number in range(1, 9)) + "\n0"
+        return "0" if "bad" in text else f"\n{right}"
+
+    w = world(ARITHMETIC, says, limits=TokenLimits(action=2000, episode=4000, context=8000))
+    right = answer_of(w)
+    (played,) = w.player.play([Start(w.task)])
+    producer = FirstWrongStep(samples=2, min_segment=40)
+    steps = len(producer._starts(played.trajectory, w.player))
+    before = len(w.sampler.requests)
+    ((row,),) = producer([Group(0, (played.trajectory,))], instruments(w.player))
+    probes = (len(w.sampler.requests) - before) // 2
+    assert steps >= 8
+    assert probes <= 4
+    assert row["step_labels"] == [step < row["wrong_step"] for step in range(steps)]
+    ends = [stop for _, stop in producer._probe.split_parts(played.trajectory.turns[0].action)]
+    assert "bad" not in played.trajectory.turns[0].action[: ends[row["wrong_step"] - 1]] or row["wrong_step"] == 0
+    assert "bad" in played.trajectory.turns[0].action[: ends[row["wrong_step"]]]
+
+
+def test_a_successful_episode_has_no_wrong_step_and_costs_nothing(world):  # noqa: F811
+    w = world(GUESS, "nonsense")
+    (played,) = w.player.play([Start(w.task, oracle_turns=float("inf"))])
+    before = len(w.sampler.requests)
+    ((row,),) = FirstWrongStep()([Group(0, (played.trajectory,))], instruments(w.player))
+    turns = len(played.trajectory.turns)
+    assert row == {"wrong_step": turns, "step_labels": [True] * turns}
+    assert len(w.sampler.requests) == before
+
+
+def test_labels_come_from_the_producer_that_a_recipe_names():
+    row = RECIPES["tp_grpo"].with_(measures="wrong_step(samples=2)")
+    names = [part.component.name for part in Objective(row).producers]
+    assert names == ["wrong_step"]
+    assert [part.component.name for part in Objective(RECIPES["tp_grpo"]).producers] == ["prefix_values", "step_labels"]

@@ -6,10 +6,10 @@ import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
-from palaestra.agents.grpo.rollouts.refinement import RubricRefine
+from palaestra.agents.grpo.rollouts.refinement import RefineTree, RubricRefine
 from palaestra.errors import InputError
 
-from .conftest import WORDS, answer_of, read_rows, row_of, steps_of  # isort: skip
+from .conftest import ARITHMETIC, WORDS, answer_of, read_rows, row_of, steps_of  # isort: skip
 
 RETRY = "does not meet these criteria:"
 
@@ -74,3 +74,71 @@ def test_a_run_of_rgr_grpo_adds_a_row_to_each_group(train):
     (row,) = read_rows(train(WORDS, "--axis", "steps=2", "--recipe", "rgr_grpo", "--prompts", "2"), "metrics")
     assert row["episodes"] == 6
     assert row["shaping/rubric"] >= 0
+
+
+# Trees of refinements
+
+
+def refining(world, says, right: str, **options):
+    """What a tree of refinements asks and returns; ``says(failed answers in the prompt)`` is the next answer."""
+    seen: list[str] = []
+
+    def script(session, text):
+        failed = text.partition("An earlier answer:\n")[2].partition("\nIt is not right.")[0]
+        seen.append(failed)
+        return says(failed)
+
+    w = world(ARITHMETIC, script, samples=1)
+    groups = RefineTree(**options).play([w.task], w.player)
+    return groups, seen
+
+
+@pytest.mark.parametrize(
+    ("order", "asked"), [("breadth", ["", "0", "0", "1", "1", "2"]), ("depth", ["", "0", "1", "2", "2", "1"])]
+)
+def test_refinements_are_searched_breadth_or_depth_first(world, order, asked):
+    numbers = iter("0123456789")
+    groups, seen = refining(world, lambda failed: next(numbers), "", order=order, most=5)
+    assert seen == asked
+    assert groups[0].trajectories == ()
+
+
+def test_the_first_refinement_that_passes_is_preferred_to_the_original(world):
+    right = answer_of(world(ARITHMETIC, ""))
+    numbers = iter(["0", "1", right])
+    groups, seen = refining(world, lambda failed: next(numbers), right)
+    assert seen == ["", "0", "0"]  # breadth first, the fewest refinements
+    better, worse = groups[0].trajectories
+    assert (better.turns[0].action, better.outcome, better.success) == (right, 1.0, True)
+    assert (worse.turns[0].action, worse.outcome, worse.success) == ("0", 0.0, False)
+    assert better.turns[0].obs_ids == worse.turns[0].obs_ids
+    assert set(better.turns[0].origins) == {Origin.TEACHER}
+
+
+def test_a_sample_that_passes_makes_no_pair(world):
+    right = answer_of(world(ARITHMETIC, ""))
+    groups, seen = refining(world, lambda failed: right, right)
+    assert seen == [""]
+    assert groups[0].trajectories == ()
+
+
+@pytest.mark.parametrize(("yes", "refined"), [(3, 0), (2, 6)])
+def test_the_majority_of_the_policys_judgements_decides(world, yes, refined):
+    asked: list[str] = []
+
+    def script(session, text):
+        if "Is this answer right?" not in text:
+            return "7"
+        asked.append(text)
+        return "yes, it is" if len(asked) % 5 < yes else "no"
+
+    w = world(ARITHMETIC, script, samples=1)
+    RefineTree(judge="policy").play([w.task], w.player)
+    assert len(asked) == 5 * (1 + refined)
+
+
+def test_what_a_refinement_needs_is_checked():
+    with pytest.raises(InputError, match="must contain"):
+        RefineTree(template="Again.")
+    with pytest.raises(InputError, match="width"):
+        RefineTree(width=0)
