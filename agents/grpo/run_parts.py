@@ -22,6 +22,7 @@ from .objective.split_objective import check_separable, make_training_side
 from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
+from .rollouts.independent import Strategy
 from .run.evaluations import Evaluations
 from .run.trackers import TRACKERS
 from .teacher_requests.requests import check_requests_known
@@ -106,6 +107,11 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
     check_requests_known(teacher.asks)
     uses = {"teacher_needs": teacher.needs, "teacher_uses": teacher.uses}
     objective = collecting = Objective(recipe, teacher_model=distils, extras=supplies, **uses)
+    strategy = collecting.rollout.target
+    if isinstance(strategy, Strategy):
+        strategy.check(environments)
+    if config.staleness and getattr(strategy, "keeps_copies", False):
+        raise InputError("past copies of the policy are kept between updates only; take --staleness 0.")
     if config.staleness:
         check_separable(collecting)
         objective = make_training_side(collecting, supplies, distils)

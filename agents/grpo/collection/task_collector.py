@@ -34,6 +34,7 @@ from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
 from ..teacher_requests.requests import Assignment, RequestContext, count_requests, run_requests
 from ..teacher_requests.rewriting import Rewriter
+from .past_policies import PastPlayers, PastPolicies
 from .policy_weights import played_version
 
 
@@ -73,6 +74,9 @@ class TaskCollector:
         self.teacher_model = teacher_model
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         self._passes, self._reference = passes, reference
+        wanted = getattr(objective.rollout.target, "keeps_copies", False)
+        # Past copies of the policy, if the rollout strategy plays against them.
+        self.past = PastPolicies(language, lambda copy: self._open(PolicyEngine(), copy)) if wanted else None
         self._tools = self._make_tools(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
@@ -114,7 +118,8 @@ class TaskCollector:
         trainable = cut_batch(trainable, config.prompts) + objective.filter_groups(further_groups)
         trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
         rows = [PlayedProposal(a.proposal, a.task, a.own_group, a.done) for a in assignments]
-        return Collected(rows, further_groups, trainable, count_requests(assignments), overlong)
+        counts = {**count_requests(assignments), **getattr(objective.rollout.target, "metrics", dict)()}
+        return Collected(rows, further_groups, trainable, counts, overlong)
 
     def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
         """Play and report one round of proposals.
@@ -196,6 +201,9 @@ class TaskCollector:
         def play_teacher() -> EpisodePlayer:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
+        def play_copy(copy: Engine) -> EpisodePlayer:
+            return self._player(step, 6000, *keys, engine=copy)
+
         engine.load_weights(version)
         noise = derive_seed(config.seed, NOISE, step, *keys)
         engine.seed(noise)
@@ -212,6 +220,7 @@ class TaskCollector:
             judge=self.judge,
             teacher=None if self.teacher_model is None else play_teacher,
             noise=noise,
+            past=None if self.past is None else PastPlayers(self.past, play_copy),
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
+from .environments import Environments
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start
 
@@ -27,6 +28,13 @@ class Strategy:
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         """Play every task and return the groups."""
         raise NotImplementedError
+
+    def check(self, environments: Environments) -> None:
+        """Raise InputError if the strategy cannot play these environments; called before a model is loaded."""
+
+    def metrics(self) -> dict[str, float]:
+        """Return statistics of the last `play`, for ``metrics.jsonl``."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the memory that lasts between updates, JSON-able."""
