@@ -26,9 +26,7 @@ def information_sets(game: HiddenGame, params: Mapping[str, Any], most: int) -> 
         legal = game.legal_after(params, history)
         if not legal:
             continue
-        codes, first = np.unique(
-            game.private(params, deals, history, game.mover(params, history)), return_index=True
-        )
+        codes, first = np.unique(game.private(params, deals, history, game.mover(params, history)), return_index=True)
         for code, index in zip(codes.tolist(), first.tolist()):
             found[history, code] = TablePosition(freeze(params), tuple(deals[index].tolist()), history)
         if len(found) > most:
@@ -71,7 +69,9 @@ def ask_policy(
     for seat in (0, 1):
         own = {known: row for known, row in asked.items() if row[0] == seat}
         contexts = [context for _, context, answers in own.values() for _ in answers]
-        logps = iter(players[seat].log_likelihoods(contexts, [answer for *_, answers in own.values() for answer in answers]))
+        logps = iter(
+            players[seat].log_likelihoods(contexts, [answer for *_, answers in own.values() for answer in answers])
+        )
         for known, (_, _, answers) in own.items():
             sums = np.array([sum(next(logps)) for _ in answers])
             if not np.isfinite(sums).all():
