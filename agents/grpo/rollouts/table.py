@@ -32,13 +32,13 @@ _ELO_STEP = 32.0
 class TableRollout(Strategy):
     """Play hands of a game of two seats (`palaestra list envs players`), every seat of a policy being an episode.
 
-    The return of an episode is the points of its seat, from 0 for the largest loss to 1 for the largest win. All games of a task begin with
-    the same deal, and the episodes of each seat form a group, so that the luck of the deal is in the baseline. With
-    "self" among the opponents, both seats learn (SPIRAL, arXiv 2506.24119, section 3); against others, a seat that is
-    drawn for each task learns. "past" is a copy of the policy that a league keeps; one copy plays in each step, drawn
-    with weights 1 - its share of points won by the policy (prioritised fictitious self-play: AlphaStar, Nature 2019,
-    methods). A seat that makes no legal move ``patience`` times in a row forfeits: it gets the least payoff, and the
-    other seat's episode is invalid.
+    The return of an episode is the points of its seat, from 0 for the largest loss to 1 for the largest win. All games
+    of a task begin with the same deal, and the episodes of each seat form a group, so that the luck of the deal is in
+    the baseline. With "self" among the opponents, both seats learn (SPIRAL, arXiv 2506.24119, section 3); against
+    others, a seat that is drawn for each task learns. "past" is a copy of the policy that a league keeps; one copy
+    plays in each step, drawn with weights 1 - the share of games that the policy has won of it (prioritised fictitious
+    self-play: AlphaStar, Nature 2019, methods). A seat that makes no legal move ``patience`` times in a row forfeits:
+    it gets the least payoff, and the other seat's episode is invalid.
 
     Metrics: ``table/exploitability``, how much best responses to the policy win on average, in points, by enumeration
     (games with hidden hands), ``table/illegal``, the probability of a reply that is no legal move,
