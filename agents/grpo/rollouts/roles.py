@@ -119,6 +119,13 @@ class Roles(Strategy):
             places = player.environments, player.limits.episode
             one.trajectory = self._trajectory(one, tasks[one.task], firsts[one.task][1], *places)
         grouped = self._group(said, tasks)
+        for first, proposal, own in grouped:
+            if first:  # the teacher learns the environment's verdict
+                player.attempts.setdefault(proposal, []).extend(one.trajectory for one in own if one.trajectory)
+        for one in said:
+            if one.trajectory is not None and (one.line.role in script.pays or "*" in script.pays):
+                unpaid = tuple(replace(turn, reward=0.0, reward_terms={}) for turn in one.trajectory.turns)
+                one.trajectory = replace(one.trajectory, turns=unpaid)
         self._judge(grouped, player)
         if script.shared:
             share_rewards(said)
@@ -128,9 +135,6 @@ class Roles(Strategy):
             (first, Group(proposal, tuple(one.trajectory for one in own if one.trajectory)))
             for first, proposal, own in grouped
         ]
-        for first, group in groups:
-            if first:
-                player.attempts.setdefault(group.proposal, []).extend(group.trajectories)
         return [group for first, group in groups if first] + [group for first, group in groups if not first]
 
     def metrics(self) -> dict[str, float]:
@@ -213,10 +217,6 @@ class Roles(Strategy):
                 elif name and one.readable:
                     each.extras[name] = one.value
 
-    def _paid(self, role: str) -> bool:
-        """True if something else than the environment pays a role."""
-        return role in self.script.pays or "*" in self.script.pays
-
     def _trajectory(
         self, one: _Said, task: RolloutTask, info: Mapping[str, Any], environments: Environments, most: int
     ) -> Trajectory:
@@ -229,9 +229,14 @@ class Roles(Strategy):
             step = record.steps[-1]
             success, progress, valid = bool(record.success), record.progress or 0.0, record.valid
             error = "" if valid else f"the environment could not judge it: {step.feedback or 'it gave no reason'}"
-            paid = {} if self._paid(line.role) else {"reward": step.reward, "reward_terms": step.terms}
-            seen = {"extras": step.extras, "action_error": step.action_error, "feedback": step.feedback}
-            turn = replace(turn, **paid, **seen)
+            turn = replace(
+                turn,
+                reward=step.reward,
+                reward_terms=step.terms,
+                extras=step.extras,
+                action_error=step.action_error,
+                feedback=step.feedback,
+            )
         elif line.kind in ("mark", "score") and one.readable:
             answers = [each.trajectory for each in one.path() if each.trajectory is not None and each.line.answers]
             middle = 2 if line.kind == "mark" else 0.5

@@ -45,6 +45,7 @@ def test_a_debate_pays_solution_and_critique_by_the_mark_and_they_sum_to_one(wor
     assert [t.outcome for t in roles["scorer"]] == [0.0, 0.0, 0.0, -1.0]
     # A mark that cannot be read pays nobody but the scorer.
     assert [t.valid for t in roles["solver"]] == [t.valid for t in roles["critic"]] == [True, True, True, False]
+    assert [t.env_return for t in w.player.attempts[0]] == [1.0] * 4
     # The truth is reported, whatever pays: the answer is right, so marks of 2 and 3 agree with it.
     assert all(t.success for t in roles["solver"])
     assert [t.success for t in roles["scorer"]] == [False, True, True, False]
@@ -152,6 +153,8 @@ def test_pioneer_and_observer_get_the_sum_of_both_rewards(world):
     assert [t.outcome for t in roles["pioneer"]] == [t.outcome for t in roles["observer"]] == [2.0, 0.0]
     assert [t.success for t in roles["observer"]] == [True, False]
     assert roles["observer"][0].turns[0].reward_terms["partner"] == 1.0
+    # The curriculum's teacher learns what the environment gave.
+    assert [t.env_return for t in w.player.attempts[0]] == [1.0, 0.0]
 
 
 def test_the_roles_of_pioneer_and_observer_change_policies_every_five_updates(world):
