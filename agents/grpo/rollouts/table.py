@@ -38,7 +38,7 @@ class TableRollout(Strategy):
     others, a seat that is drawn for each task learns. "past" is a copy of the policy that a league keeps; one copy
     plays in each step, drawn with weights 1 - the share of games that the policy has won of it (prioritised fictitious
     self-play: AlphaStar, Nature 2019, methods). A seat that makes no legal move ``patience`` times in a row forfeits:
-    it gets the least payoff, and the other seat's episode is invalid.
+    it gets the least payoff, and the other seat, which is not paid for another's fault, has no episode.
 
     Metrics: ``table/exploitability``, how much best responses to the policy win on average, in points, by enumeration
     (games with hidden hands), ``table/illegal``, the probability of a reply that is no legal move,
@@ -109,10 +109,13 @@ class TableRollout(Strategy):
         play_tables(tables)
         groups, further = list[Group](), list[Group]()
         for task, games, seats, _ in learning:
-            both = [tuple(game.trajectories[seat] for game in games if seat in game.trajectories) for seat in seats]
-            player.attempts.setdefault(task.proposal, []).extend(t for members in both for t in members if t.turns)
-            groups.append(Group(task.proposal, tuple(t for t in both[0] if t.turns)))
-            further += [Group(-1, tuple(t for t in members if t.turns)) for members in both[1:]]
+            both = [
+                tuple(t for game in games if (t := game.trajectories.get(seat)) is not None and t.turns and t.valid)
+                for seat in seats
+            ]
+            player.attempts.setdefault(task.proposal, []).extend(t for members in both for t in members)
+            groups.append(Group(task.proposal, both[0]))
+            further += [Group(-1, members) for members in both[1:]]
         self._count([(opponent, game, seats) for _, games, seats, opponent in learning for game in games])
         self._measure(player, env)
         return [*groups, *(group for group in further if group.trajectories)]
