@@ -19,6 +19,7 @@ from .objective.dry_run import dry_run
 from .objective.notices import apply_overrides
 from .objective.objective import Objective
 from .objective.split_objective import check_separable, make_training_side
+from .policies import Policy, check_policies
 from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
@@ -45,6 +46,7 @@ class RunParts:
         rewriter: rewrites prompts.
         language: the policy, set when it is loaded.
         distilled: the model to distil from, or None.
+        policies: name -> policy besides the run's own.
         update, collector, collection: set once the policy has been warmed up or restored.
     """
 
@@ -54,6 +56,7 @@ class RunParts:
     collecting: Objective
     objective: Objective
     rewriter: Rewriter
+    policies: dict[str, Policy] = field(default_factory=dict)
     language: LanguageModel = field(init=False)
     distilled: LanguageModel | None = field(init=False)
     update: Update = field(init=False)
@@ -110,6 +113,7 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
     strategy = collecting.rollout.target
     if isinstance(strategy, Strategy):
         strategy.check(environments)
+    check_policies(config, getattr(strategy, "roles", ()), ranks)
     if config.staleness and getattr(strategy, "keeps_copies", False):
         raise InputError("past copies of the policy are kept between updates only; take --staleness 0.")
     if config.staleness:

@@ -23,6 +23,7 @@ from ..components.streams.supply import Supply
 from ..config import TrainConfig
 from ..measures.producer import ProducerTools, add_measures
 from ..objective.objective import Objective
+from ..policy_specs import read_policies
 from ..rollouts.context_check import token_limits
 from ..rollouts.environments import Environments
 from ..rollouts.episode_player import EpisodePlayer
@@ -52,6 +53,7 @@ class TaskCollector:
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
+        policies: name -> policy besides the run's own (`policies.Policy`), with an engine and a language model.
         spare: bytes of GPU memory that the optimiser will allocate later, to be left free.
     """
 
@@ -68,10 +70,12 @@ class TaskCollector:
         rewriter: Rewriter | None = None,
         policy_engine: PolicyEngine | None = None,
         spare: int = 0,
+        policies: Mapping[str, Any] | None = None,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
+        self._policies = policies or {}
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         self._passes, self._reference = passes, reference
         wanted = getattr(objective.rollout.target, "keeps_copies", False)
@@ -193,9 +197,20 @@ class TaskCollector:
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
-    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> EpisodePlayer:
-        """Make a player of the current policy (or another engine); ``keys`` are part of its random seeds."""
-        config = self.config
+    def _player(
+        self, step: int, *keys: int, engine: Engine | None = None, renderer: Any = None, policy: str = ""
+    ) -> EpisodePlayer:
+        """Make a player of the current policy (or of another engine, with its renderer and name); ``keys`` are part of
+        its random seeds."""
+        config, others = self.config, dict[str, EpisodePlayer]()
+        if engine is None and self._policies:
+            made = {
+                name: self._player(
+                    *(step, 7000 + number, *keys), engine=each.engine, renderer=each.language.renderer, policy=name
+                )
+                for number, (name, each) in enumerate(self._policies.items())
+            }
+            others = {role: made[name] for role, name in read_policies(config.role_policies)[0].items()}
         engine, version = engine or self._engine, played_version(step, config.staleness)
 
         def play_teacher() -> EpisodePlayer:
@@ -210,7 +225,7 @@ class TaskCollector:
         return EpisodePlayer(
             self.environments,
             engine,
-            self.language.renderer,
+            renderer or self.language.renderer,
             token_limits(config),
             config.temperature,
             np.random.default_rng([config.seed, ROLLOUT, step, *keys, 1]),
@@ -221,6 +236,8 @@ class TaskCollector:
             teacher=None if self.teacher_model is None else play_teacher,
             noise=noise,
             past=None if self.past is None else PastPlayers(self.past, play_copy),
+            others=others,
+            policy=policy,
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:

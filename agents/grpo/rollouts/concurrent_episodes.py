@@ -37,6 +37,7 @@ class PlayingPolicy(Protocol):
     limits: TokenLimits
     temperature: float
     version: int
+    policy: str
     attempts: dict[int, list[Trajectory]]
     overlong: set[tuple[int, int]]
 

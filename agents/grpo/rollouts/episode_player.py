@@ -55,6 +55,7 @@ class EpisodePlayer:
         noise: root of the seeds of all requests.
         past: past copies of the policy, or None if the run keeps none.
         others: role -> player of another policy that has this role; this player has all other roles.
+        policy: name of the policy, see `Trajectory.policy`.
     """
 
     def __init__(
@@ -73,11 +74,12 @@ class EpisodePlayer:
         noise: int = 0,
         past: PastPlayers | None = None,
         others: Mapping[str, EpisodePlayer] | None = None,
+        policy: str = "",
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
-        self.past, self._others = past, others or {}
+        self.past, self._others, self.policy = past, others or {}, policy
         self.attempts: dict[int, list[Trajectory]] = {}
         """Proposal id -> unaided episodes of the task from its beginning (`Start.unaided`). All are reported to the
         teacher, even if a strategy drops or replaces some.

@@ -17,11 +17,12 @@ class Strategy:
 
     ``play`` returns one group per task, in the order of the tasks, followed by groups without a teacher's proposal
     (``Group.proposal`` -1). ``provides`` names data of the groups besides trajectories: "greedy", "drawn", "nodes",
-    "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). Parameters
-    must be attributes of the same name, so that a schedule can set them. A strategy with memory must override both
-    state methods too.
+    "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). ``roles`` are
+    the roles that can have different policies (`EpisodePlayer.for_role`). Parameters must be attributes of the same
+    name, so that a schedule can set them. A strategy with memory must override both state methods too.
     """
 
+    roles: tuple[str, ...] = ()
     provides: ClassVar[frozenset[str]] = frozenset()
     abilities: ClassVar[frozenset[str]] = frozenset()
 

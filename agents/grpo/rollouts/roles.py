@@ -70,6 +70,7 @@ class Roles(Strategy):
     def __init__(self, script: Script):
         self.script = script
         self.provides = script.provides  # type: ignore[misc]
+        self.roles = script.roles
         self._judges: dict[str, Reward] = {
             role: build(Component.parse(text).data()) for role, text in script.pays.items() if text
         }
@@ -258,6 +259,7 @@ class Roles(Strategy):
             seed=task.seed,
             extras=one.extras,
             role=line.role,
+            policy=one.speaker.policy,
             version=one.speaker.version,
             weight=0.0 if self.script.pays.get(line.role) == "" else 1.0,
         )

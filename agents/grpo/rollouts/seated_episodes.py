@@ -179,7 +179,7 @@ class SeatedEpisodes(ConcurrentEpisodes):
         super()._end(number, episode, moments)
         (_, finished) = self._finished.pop()
         table, seat = self._seats[number]
-        table.leave(seat, finished.trajectory)
+        table.leave(seat, replace(finished.trajectory, policy=self._player.policy))
 
 
 def play_tables(tables: Sequence[Table]) -> None:

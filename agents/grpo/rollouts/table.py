@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import TableSession
+from ....envs.players.table_game import TableGame
 from ....errors import InputError, unknown_name
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
@@ -53,6 +54,7 @@ class TableRollout(Strategy):
         sets: largest number of information sets at which the policy is asked.
     """
 
+    roles: ClassVar[tuple[str, ...]] = TableGame.roles  # type: ignore[misc]
     opponents: str | Sequence[str] = SELF
     every: int = 20
     copies: int = 8
