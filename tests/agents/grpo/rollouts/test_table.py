@@ -9,7 +9,7 @@ import pytest
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.information_sets import ask_policy, information_sets, measure_exploitability
 from palaestra.agents.grpo.rollouts.table import TableRollout
-from palaestra.envs.players.hidden_game import exploitability
+from palaestra.envs.players.hidden_game import expected_payoff, exploitability
 from palaestra.envs.players.kuhn_poker import Kuhn
 from palaestra.errors import InputError
 
@@ -222,3 +222,43 @@ def test_a_typed_run_learns_from_both_seats(train):
     assert 0.0 < row["table/exploitability"] < 2.0
     assert row["table/forfeits"] == 1.0
     assert {r["role"] for r in read_rows(run, "trajectories")} == {"player_0"}
+
+
+def test_the_episodes_of_both_seats_give_the_gradient_of_their_payoffs(kuhn):
+    """The mean of advantage x score over the games of a uniform policy is the derivative of the expected payoff with
+    respect to the log-odds of each move, within four standard errors, at every information set."""
+    rng = np.random.default_rng(0)
+    w = kuhn(lambda session, text: legal_moves(text)[int(rng.integers(2))])
+    groups = TableRollout(measure=0).play(w.tasks(*[10] * 60), w.player)
+    scores: dict[str, list[float]] = {}
+    for group in groups:
+        for t in group.trajectories:
+            for turn in t.turns:
+                known = turn.observation.partition("Your card")[2]
+                first = legal_moves(turn.observation)[0]
+                # Against the mean of the group without the episode itself.
+                others = [o.outcome for o in group.trajectories if o is not t]
+                gain = 4 * (t.outcome - np.mean(others))
+                scores.setdefault(known, []).append(gain * (0.5 if turn.action == first else -0.5))
+    game, params = Kuhn(), (("cards", 3),)
+    env: Any = w.environments.take().unwrapped
+    sets = information_sets(game, {"cards": 3}, 400) or {}
+    assert len(sets) == len(scores) == 12
+    for known, position in sets.items():
+        seat = game.to_move(position)
+        assert seat is not None
+
+        def payoff(odds: float, known=known, seat=seat) -> float:
+            def choose(at):
+                moves = game.legal(at)
+                here = game.known(at, game.to_move(at)) == known
+                share = 1 / (1 + np.exp(-odds)) if here else 0.5
+                return dict(zip(moves, (share, 1 - share), strict=True))
+
+            return (1 if seat == 0 else -1) * expected_payoff(game, params, (choose, choose))
+
+        exact = (payoff(1e-4) - payoff(-1e-4)) / 2e-4
+        found = np.array(scores[env.show(position, seat).partition("Your card")[2]])
+        games = 600  # of each seat; the deals are uniform, so games without this set add nothing
+        error = found.std() * np.sqrt(len(found)) / games
+        assert abs(found.sum() / games - exact) < 4 * error
