@@ -13,9 +13,8 @@ from ...errors import InputError
 from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
 from ..prompt_form import FORM_OF_OLD_RUNS
-from .policy_specs import read_policies
 from .recipes import StageOverrides
-from .settings import Collapse, Patience, RequestSettings, WarmUp
+from .settings import Collapse, Patience, RequestSettings, WarmUp, read_policies
 
 
 @record
@@ -102,7 +101,7 @@ class TrainConfig:
     role_policies: Annotated[dict[str, str], tyro.conf.Suppress] = option(
         default_factory=dict,
         says='policies of roles of the rollout strategy, e.g. ``{"critic": "smollm2-135m:lora"}``; see '
-        "`palaestra.agents.grpo.policy_specs`. All other roles have the run's own policy.",
+        "`palaestra.agents.grpo.settings.read_policies`. All other roles have the run's own policy.",
     )
     system: str | None = option(default=None, says="system prompt of a chat model.")
     chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(

@@ -24,12 +24,12 @@ from ..engines.policy_engine import PolicyEngine
 from ..evaluation import Report
 from ..language.model import LanguageModel, resolve_device
 from .collection.asynchronous import AsynchronousCollection, StepCollection
+from .collection.policies import keep_main, load_policies, make_policies, save_policies
 from .collection.policy_weights import separate_models
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
 from .objective.notices import recipe_notices
 from .optimizers import learning_rate
-from .policies import keep_main, load_policies, make_policies, save_policies
 from .ranks.leader import Ranks, single_process_passes
 from .rollouts.context_check import check_context, token_limits
 from .run.collapse import SuccessWatch

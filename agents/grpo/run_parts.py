@@ -13,13 +13,13 @@ from ..language.model import LanguageModel
 from ..lookup import find_agent
 from .batch.packing import PACKERS
 from .collection.asynchronous import StepCollection
+from .collection.policies import Policy, check_policies
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
 from .objective.dry_run import dry_run
 from .objective.notices import apply_overrides
 from .objective.objective import Objective
 from .objective.split_objective import check_separable, make_training_side
-from .policies import Policy, check_policies
 from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments

@@ -23,7 +23,6 @@ from ..components.streams.supply import Supply
 from ..config import TrainConfig
 from ..measures.producer import ProducerTools, add_measures
 from ..objective.objective import Objective
-from ..policy_specs import read_policies
 from ..rollouts.context_check import token_limits
 from ..rollouts.environments import Environments
 from ..rollouts.episode_player import EpisodePlayer
@@ -33,6 +32,7 @@ from ..rollouts.independent import Independent
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
+from ..settings import read_policies
 from ..teacher_requests.requests import Assignment, RequestContext, count_requests, run_requests
 from ..teacher_requests.rewriting import Rewriter
 from .past_policies import PastPlayers, PastPolicies

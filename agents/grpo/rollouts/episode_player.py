@@ -25,7 +25,7 @@ from .environments import Environments
 from .episode_starts import FinishedEpisode, Start, TokenLimits
 
 
-class PastPlayers(Protocol):
+class Copies(Protocol):
     """Past copies of the policy, see `collection.past_policies`."""
 
     @property
@@ -72,7 +72,7 @@ class EpisodePlayer:
         judge: Callable[[Sequence[Group]], list[Group]] = list,
         teacher: Callable[[], EpisodePlayer] | None = None,
         noise: int = 0,
-        past: PastPlayers | None = None,
+        past: Copies | None = None,
         others: Mapping[str, EpisodePlayer] | None = None,
         policy: str = "",
     ):

@@ -18,7 +18,7 @@ from .environments import Environments, begin
 from .episode_player import EpisodePlayer
 from .episode_starts import RolloutTask
 from .independent import Strategy
-from .scripts import READS, Line, Script
+from .scripts import READS, RoleScript, ScriptLine
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class _Said:
     """An utterance: its task's number, its line and round, the utterance that it is about, and what came of it."""
 
     task: int
-    line: Line
+    line: ScriptLine
     round: int
     parent: _Said | None
     speaker: EpisodePlayer
@@ -55,7 +55,7 @@ class _Said:
 
 
 class Roles(Strategy):
-    """Base of strategies that play a `scripts.Script`.
+    """Base of strategies that play a `scripts.RoleScript`.
 
     Each utterance is an episode of one turn, with its role. The episodes of a line, a round and a task form a group;
     the first group of a task is of the reported role, whose outcomes the teacher learns. The environment judges the
@@ -67,7 +67,7 @@ class Roles(Strategy):
     and ``roles/pool``, the number of questions in the pool.
     """
 
-    def __init__(self, script: Script):
+    def __init__(self, script: RoleScript):
         self.script = script
         self.provides = script.provides  # type: ignore[misc]
         self.roles = script.roles

@@ -1,6 +1,6 @@
 """Scripts of conversations between roles, as data: who speaks when, who sees what, and what pays each role.
 
-A `Script` is a tuple of `Line`s, spoken in order. A line is said once (or ``count`` times) about each utterance of the
+A `RoleScript` is a tuple of lines, spoken in order. A line is said once (or ``count`` times) about each utterance of the
 line that it is ``about``, so that the utterances of a conversation form a tree under the question. A prompt may name
 the question, ``{question}``, and the text of any line on the path to it, ``{solver}``. The four scripts here are of
 papers; `read_script` reads others from a TOML file.
@@ -45,7 +45,7 @@ def _read_score(text: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScriptLine:
     """A turn of a script.
 
     Attributes:
@@ -85,7 +85,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Script:
+class RoleScript:
     """A conversation between roles.
 
     Attributes:
@@ -102,7 +102,7 @@ class Script:
         paper: the paper that the script is of.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[ScriptLine, ...]
     pays: Mapping[str, str] = field(default_factory=dict)
     reported: str = ""
     shared: bool = False
@@ -143,20 +143,20 @@ class Script:
         return frozenset(name.removesuffix("[]") for line in self.lines for name in line.gives.values()) | {"agent"}
 
 
-def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> Script:
+def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> RoleScript:
     """Solve, criticise and mark (CoMAS; the paper has 8 rounds of 4 agents, of which one speaks at random)."""
     marked = {"solver": "mark", "critic": "mark", "scorer": "mark"}
-    return Script(
+    return RoleScript(
         (
-            Line("solver", "{question}\n{history}", "{question}{history}", count=0, kind="answer"),
-            Line(
+            ScriptLine("solver", "{question}\n{history}", "{question}{history}", count=0, kind="answer"),
+            ScriptLine(
                 "critic",
                 "Question: {question}\nSolution: {solver}\nFind the flaws of the solution.",
                 "{question} {solver}?",
                 about="solver",
                 count=critics,
             ),
-            Line(
+            ScriptLine(
                 "scorer",
                 "Question: {question}\nSolution: {solver}\nCritique: {critic}\nMark the solution: 3 if it withstands "
                 "the critique, 2 if it does in part, 1 if it does not. Answer with the mark alone.",
@@ -177,17 +177,17 @@ def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> Script:
     )
 
 
-def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0.7) -> Script:
+def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0.7) -> RoleScript:
     """Propose a question, solve it, and judge both (Multi-Agent Evolve)."""
     asked = "Question: {asked}\nEnd with the answer alone in <answer> and </answer>."
     judged = (
         "Question: {asked}\nAnswer: {%s}\nJudge the answer: give a score from 0 (wrong) to 10 (right) in <score> and "
         "</score>."
     )
-    return Script(
+    return RoleScript(
         (
-            Line("solver", asked.replace("asked", "question"), count=solvers, kind="answer"),
-            Line(
+            ScriptLine("solver", asked.replace("asked", "question"), count=solvers, kind="answer"),
+            ScriptLine(
                 "judge",
                 judged.replace("asked", "question") % "solver",
                 name="judge_of_answer",
@@ -195,13 +195,13 @@ def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0
                 kind="score",
                 gives={"solver": "judge_score"},
             ),
-            Line(
+            ScriptLine(
                 "proposer",
                 "Write a new question that is neither too easy nor too hard, in <question> and </question>. Example: "
                 "{example}",
                 kind="question",
             ),
-            Line(
+            ScriptLine(
                 "judge",
                 "Question: {proposer}\nJudge the question: give a score from 0 (unclear or without an answer) to 10 "
                 "(clear, and with one answer) in <score> and </score>.",
@@ -210,7 +210,7 @@ def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0
                 kind="score",
                 gives={"proposer": "judge_score"},
             ),
-            Line(
+            ScriptLine(
                 "solver",
                 asked.replace("asked", "proposer"),
                 name="solver_of_proposed",
@@ -219,7 +219,7 @@ def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0
                 kind="answer",
                 asks="proposer",
             ),
-            Line(
+            ScriptLine(
                 "judge",
                 judged.replace("asked", "proposer") % "solver_of_proposed",
                 name="judge_of_proposed",
@@ -239,12 +239,12 @@ def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0
     )
 
 
-def pioneer_observer(swap: int = 5) -> Script:
+def pioneer_observer(swap: int = 5) -> RoleScript:
     """Answer; another role sees the answer and answers, too; both get the sum of their rewards (CORY)."""
-    return Script(
+    return RoleScript(
         (
-            Line("pioneer", "{question}", count=0, kind="answer"),
-            Line(
+            ScriptLine("pioneer", "{question}", count=0, kind="answer"),
+            ScriptLine(
                 "observer",
                 "{question}\nAnother answer to this is: {pioneer}",
                 "{pioneer}|{question}",
@@ -258,13 +258,13 @@ def pioneer_observer(swap: int = 5) -> Script:
     )
 
 
-def panel(members: int = 3) -> Script:
+def panel(members: int = 3) -> RoleScript:
     """Let several members answer, and pay agreement with their weighted vote (RLCCF)."""
-    lines = (Line(f"member_{number}", "{question}", count=0, kind="answer") for number in range(members))
-    return Script(tuple(lines), {"*": "rlccf"}, paper="RLCCF, arXiv 2508.12338")
+    lines = (ScriptLine(f"member_{number}", "{question}", count=0, kind="answer") for number in range(members))
+    return RoleScript(tuple(lines), {"*": "rlccf"}, paper="RLCCF, arXiv 2508.12338")
 
 
-SCRIPTS: dict[str, Callable[..., Script]] = {
+SCRIPTS: dict[str, Callable[..., RoleScript]] = {
     "debate": debate,
     "proposer_solver_judge": proposer_solver_judge,
     "pioneer_observer": pioneer_observer,
@@ -273,8 +273,8 @@ SCRIPTS: dict[str, Callable[..., Script]] = {
 """Name -> function that writes the script."""
 
 
-def read_script(path: str | Path) -> Script:
-    """Read a script from a TOML file: the fields of `Script`, and ``[[lines]]`` with the fields of `Line`.
+def read_script(path: str | Path) -> RoleScript:
+    """Read a script from a TOML file: the fields of `RoleScript`, and ``[[lines]]`` with the fields of `ScriptLine`.
 
     Raises:
         InputError: there is no such file, or an entry is unknown or missing.
@@ -284,12 +284,12 @@ def read_script(path: str | Path) -> Script:
     except (OSError, ValueError) as error:
         raise InputError(f"the script {str(path)!r} cannot be read ({error}); give a TOML file.") from error
     lines = data.pop("lines", [])
-    for kind, entries in ((Script, data), *((Line, line) for line in lines)):
+    for kind, entries in ((RoleScript, data), *((ScriptLine, line) for line in lines)):
         known = [item.name for item in fields(kind)]
         for name in entries:
             if name not in known:
                 raise unknown_name(f"entry of the script {str(path)!r}", name, known)
     try:
-        return Script(tuple(Line(**line) for line in lines), **data)
+        return RoleScript(tuple(ScriptLine(**line) for line in lines), **data)
     except TypeError as error:
         raise InputError(f"the script {str(path)!r} has a line without role or says ({error}).") from error

@@ -28,7 +28,7 @@ STRANGER = {"sentences": "How the other player plays is not known.", "terse": "u
 
 
 @dataclass(eq=False)
-class Table:
+class GameTable:
     """A game in progress.
 
     Attributes:
@@ -140,10 +140,10 @@ class SeatedEpisodes(ConcurrentEpisodes):
 
     def __init__(self, player: EpisodePlayer, first: int):
         super().__init__(player, states=False, entropies=False, first=first)
-        self._seats: dict[int, tuple[Table, int]] = {}
+        self._seats: dict[int, tuple[GameTable, int]] = {}
         self._parked: dict[int, tuple[int, EpisodeLoop]] = {}
 
-    def open_seat(self, table: Table, seat: int, observation: str) -> None:
+    def open_seat(self, table: GameTable, seat: int, observation: str) -> None:
         """Begin the episode of a seat."""
         number = len(self._seats)
         self._seats[number] = table, seat
@@ -182,7 +182,7 @@ class SeatedEpisodes(ConcurrentEpisodes):
         table.leave(seat, replace(finished.trajectory, policy=self._player.policy))
 
 
-def play_tables(tables: Sequence[Table]) -> None:
+def play_tables(tables: Sequence[GameTable]) -> None:
     """Play all tables to their ends, at the same time."""
     players = dict.fromkeys(player for table in tables for player in table.players if isinstance(player, EpisodePlayer))
     most = {player: sum(table.players.count(player) for table in tables) for player in players}

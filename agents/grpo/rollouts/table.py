@@ -21,7 +21,7 @@ from .episode_player import EpisodePlayer
 from .episode_starts import RolloutTask
 from .independent import Strategy
 from .information_sets import measure_exploitability
-from .seated_episodes import Table, play_tables
+from .seated_episodes import GameTable, play_tables
 
 SELF, PAST = "self", "past"
 _ELO_STEP = 32.0
@@ -89,8 +89,8 @@ class TableRollout(Strategy):
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         env = self._env(player.environments)
         past = self._take_copy(player) if self.keeps_copies else None
-        tables: list[Table] = []
-        learning: list[tuple[RolloutTask, list[Table], tuple[int, ...], str]] = []
+        tables: list[GameTable] = []
+        learning: list[tuple[RolloutTask, list[GameTable], tuple[int, ...], str]] = []
         for task in tasks:
             name = self._names[int(player.rng.integers(len(self._names)))]
             if name == PAST and past is None:
@@ -103,7 +103,7 @@ class TableRollout(Strategy):
             roles = env.table.roles
             places = tuple(player.for_role(roles[seat]) if seat in seats else other for seat in (0, 1))
             games = [
-                Table(TableSession(env, start, self.patience), task, (places[0], places[1]), child, roles)
+                GameTable(TableSession(env, start, self.patience), task, (places[0], places[1]), child, roles)
                 for child in np.random.default_rng([task.seed, 1]).spawn(task.samples)
             ]
             tables += games
@@ -160,7 +160,7 @@ class TableRollout(Strategy):
         name = past.names[int(player.rng.choice(len(weights), p=weights / weights.sum()))]
         return name, past.player(name)
 
-    def _count(self, games: Sequence[tuple[str, Table, tuple[int, ...]]]) -> None:
+    def _count(self, games: Sequence[tuple[str, GameTable, tuple[int, ...]]]) -> None:
         """Add the results of a step's games to ratings and metrics."""
         scores: dict[str, list[float]] = {}
         forfeits = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.protocols import Debate, Panel, PioneerObserver, ProposerSolverJudge, RolesOfFile
-from palaestra.agents.grpo.rollouts.scripts import READS, Line, Script, panel, read_script
+from palaestra.agents.grpo.rollouts.scripts import READS, RoleScript, ScriptLine, panel, read_script
 from palaestra.errors import InputError
 
 from .conftest import ARITHMETIC, GUESS, answer_of  # isort: skip
@@ -262,7 +262,7 @@ def test_what_is_read_from_a_text(kind, text, value):
 
 def test_scripts_are_data():
     assert panel(2).roles == ("member_0", "member_1")
-    assert Script((Line("a", "x"),)).reported == "a"
+    assert RoleScript((ScriptLine("a", "x"),)).reported == "a"
 
 
 def test_a_typed_debate_trains_every_role(train):

@@ -238,7 +238,7 @@ def test_the_episodes_of_both_seats_give_the_gradient_of_their_payoffs(kuhn):
                 first = legal_moves(turn.observation)[0]
                 # Against the mean of the group without the episode itself.
                 others = [o.outcome for o in group.trajectories if o is not t]
-                gain = 4 * (t.outcome - np.mean(others))
+                gain = 4 * (t.outcome - float(np.mean(others)))
                 scores.setdefault(known, []).append(gain * (0.5 if turn.action == first else -0.5))
     game, params = Kuhn(), (("cards", 3),)
     env: Any = w.environments.take().unwrapped
@@ -251,7 +251,7 @@ def test_the_episodes_of_both_seats_give_the_gradient_of_their_payoffs(kuhn):
         def payoff(odds: float, known=known, seat=seat) -> float:
             def choose(at):
                 moves = game.legal(at)
-                here = game.known(at, game.to_move(at)) == known
+                here = game.to_move(at) == seat and game.known(at, seat) == known
                 share = 1 / (1 + np.exp(-odds)) if here else 0.5
                 return dict(zip(moves, (share, 1 - share), strict=True))
 

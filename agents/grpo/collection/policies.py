@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
-from ..engines.engine import Engine
-from ..engines.policy_engine import PolicyEngine
-from ..engines.sampler import Completion, Request
-from ..language.adapters import AdapterSwitch
-from ..language.language_agent import load_model
-from ..language.model import LanguageModel
-from .batch.trajectory import Group
-from .config import TrainConfig
-from .objective.notices import apply_overrides
-from .objective.objective import Objective
-from .policy_specs import MAIN, PolicySpec, read_policies
-from .recipes import RECIPES
-from .update import Update
+from ....errors import InputError
+from ...engines.engine import Engine
+from ...engines.policy_engine import PolicyEngine
+from ...engines.sampler import Completion, Request
+from ...language.adapters import AdapterSwitch
+from ...language.language_agent import load_model
+from ...language.model import LanguageModel
+from ..batch.trajectory import Group
+from ..config import TrainConfig
+from ..objective.notices import apply_overrides
+from ..objective.objective import Objective
+from ..recipes import RECIPES
+from ..settings import MAIN, PolicySpec, read_policies
+from ..update import Update
 
 FOLDER = "policies"
 """Folder of a checkpoint with a folder for each policy."""

@@ -10,11 +10,10 @@ import pytest
 import torch
 from palaestra.agents.grpo.config import TrainConfig
 from palaestra.agents.grpo.learner import Learner
-from palaestra.agents.grpo.policy_specs import PolicySpec, read_policies
 from palaestra.agents.grpo.recipes import StageOverrides
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.run.observers import TrainingProgress
-from palaestra.agents.grpo.settings import WarmUp
+from palaestra.agents.grpo.settings import PolicySpec, WarmUp, read_policies
 from palaestra.agents.language.adapters import AdapterSwitch
 from palaestra.agents.language.model import LanguageModel
 from palaestra.errors import InputError
