@@ -1,6 +1,6 @@
 """Scripts of conversations between roles, as data: who speaks when, who sees what, and what pays each role.
 
-A `RoleScript` is a tuple of lines, spoken in order. A line is said once, or ``count`` times, about each utterance of the
+A `RoleScript` is a tuple of lines, spoken in order. A line is said once, or ``count`` times, about each text of the
 line that it is ``about``, so that the utterances of a conversation form a tree under the question. A prompt may name
 the question, ``{question}``, and the text of any line on the path to it, ``{solver}``. The four scripts here are of
 papers; `read_script` reads others from a TOML file.

@@ -38,7 +38,7 @@ def config(model) -> TrainConfig:
         model=model,
         recipe="rae",
         stages=StageOverrides(
-            rollout="table(opponents=('self','past'),every=1,copies=2,measure=1)",
+            rollout="table(opponents=('self','past'),every=1,copies=3,measure=1)",
             regularisers="entropy_bonus(coefficient=0.1)",
         ),
         warmup=WarmUp(steps=0),
