@@ -11,6 +11,7 @@ examples:
   palaestra train palaestra/ProgramDebugging-v0 --env-workers 32 --staleness 1    # environments that wait
   palaestra train palaestra/Sudoku-v0 --env-processes 4 --env-seconds 60    # environments that may crash or hang
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
+  palaestra train palaestra/GSM8K-v0 --rollout debate --model MODEL --lora 16 --policies critic=MODEL:lora
   palaestra train --resume runs/first
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 4 --shard    # weights and optimiser in four parts
@@ -81,6 +82,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "chat_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the chat template: name=value."),
     "engine_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the engine: name=value."),
     "teacher_option": (tyro.conf.UseAppendAction[Texts], (), "Arguments of the teacher: name=value."),
+    "policies": (
+        tyro.conf.UseAppendAction[Texts],
+        (),
+        "Policies of roles of the rollout strategy: role=MODEL[:lora[=RANK]][:frozen][:lr=RATE][:recipe=NAME], "
+        "role=OTHER_ROLE, or role=policy, which is the run's own policy and that of all other roles.",
+    ),
     "warmup_axis": (
         Annotated[tyro.conf.UseAppendAction[Texts], tyro.conf.arg(name="warmup.axis")],
         (),
@@ -102,7 +109,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options that are not part of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "chat_option", "engine_option", "warmup_axis", *train_ranks.OPTIONS)
+_LANGUAGE_ONLY = ("env_weight", "chat_option", "engine_option", "policies", "warmup_axis", *train_ranks.OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,7 @@ class TrainOptions:
     env_weight: tuple[str, ...] = ()
     chat_option: Texts = ()
     engine_option: Texts = ()
+    policies: Texts = ()
     warmup_axis: Texts = ()
     nproc: int = 1
     shard: bool = False
@@ -339,6 +347,8 @@ def _build_config(options: TrainOptions) -> Any:
         config = dataclasses.replace(config, axes=_parse_axes(texts, config))
     if texts := [text for group in options.warmup_axis for text in group]:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
+    if texts := [text for group in options.policies for text in group]:
+        changes["role_policies"] = {name: str(value) for name, value in parse_options(texts, "a policies").items()}
     for part, what in (("teacher", "a teacher"), ("chat", "a chat"), ("engine", "an engine")):
         if texts := [text for group in getattr(options, f"{part}_option") for text in group]:
             changes[f"{part}_options"] = parse_options(texts, what)

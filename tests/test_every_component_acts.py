@@ -8,10 +8,12 @@ before it in the pipeline is the same, and what comes after follows from it.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
 
-from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES  # isort: skip
+from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES, YES_NO  # isort: skip
 
 FAR = f"{TURNS} --surrogate clip --lr 1e-1 --epochs 3"
 """Ratios far from 1, of episodes that fail, too."""
@@ -19,6 +21,7 @@ TREE = "split_tree(spacing=1,splits=1)"
 ANSWER = "guided(trigger='always',where='chunks')"
 VINE = "vine(at='token',every=1,continuations=2)"
 LESSON = f"palaestra/TutorDialogue-v0 {UNTRAINED} --prompts 1 --samples 2 --recipe dpo"
+POKER = GUESS.replace(YES_NO, "palaestra/KuhnPoker-v0 --axis cards=3 hands=1 --context 1000")
 CRITIC = f"{GUESS} --auxiliaries critic"
 PRM = f"{GUESS} --steps 2 --auxiliaries implicit_prm(lr=1e-3)"
 
@@ -37,9 +40,11 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "growing_groups": (f"{GUESS} --steps 4", "growing_groups(patience=1,gain=1.0)"),
         "guided": (GUESS, "guided(trigger='always')"),
         "independent": (f"{GUESS} --rollout greedy_twin", "independent"),
+        "roles": (GUESS, f"roles(file={str(Path(__file__).with_name('script_of_roles.toml'))!r})"),
         "rubric_refine": (SUMS, "rubric_refine"),
         "rule_pairs": (LESSON, "rule_pairs"),
         "search": (GUESS, "search(by='mcts(children=1,leaves=1)')"),
+        "table": (POKER, "table"),
         "vine": (f"{GUESS} --returns success", f"{VINE} --returns segment_gain --baseline none"),
     },
     "filters": {

@@ -14,7 +14,7 @@ from ...schedules import read_schedule
 from ..language.tokenizer import FEWEST_TOKENS
 from ..prompt_form import FORM_OF_OLD_RUNS
 from .recipes import StageOverrides
-from .settings import Collapse, Patience, RequestSettings, WarmUp
+from .settings import Collapse, Patience, RequestSettings, WarmUp, read_policies
 
 
 @record
@@ -97,6 +97,11 @@ class TrainConfig:
         default=None,
         group="weights",
         says="a model to distil from, named like model, with the policy's vocabulary; for recipes that need one.",
+    )
+    role_policies: Annotated[dict[str, str], tyro.conf.Suppress] = option(
+        default_factory=dict,
+        says='policies of roles of the rollout strategy, e.g. ``{"critic": "smollm2-135m:lora"}``; see '
+        "`palaestra.agents.grpo.settings.read_policies`. All other roles have the run's own policy.",
     )
     system: str | None = option(default=None, says="system prompt of a chat model.")
     chat_options: Annotated[dict[str, Any], tyro.conf.Suppress] = option(
@@ -317,6 +322,7 @@ class TrainConfig:
         for part in (self.warmup, self.requests, self.patience, self.collapse):
             part.check()
         read_schedule(self.lr_schedule, self.lr_end)
+        read_policies(self.role_policies)
         for name in ("split", "axes"):
             if name in self.env_options:
                 raise InputError(

@@ -24,6 +24,7 @@ from ..engines.policy_engine import PolicyEngine
 from ..evaluation import Report
 from ..language.model import LanguageModel, resolve_device
 from .collection.asynchronous import AsynchronousCollection, StepCollection
+from .collection.policies import keep_main, load_policies, make_policies, save_policies
 from .collection.policy_weights import separate_models
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
@@ -239,7 +240,11 @@ class Learner:
         collected = data.collected
         begun = time.perf_counter()
         weights = update.update_reward_weights(collected.groups)
-        tally, updates = update.run(collected.trainable, data.streams, self._rate(self.step, config.steps))
+        rate, policies = self._rate(self.step, config.steps), self.parts.policies
+        own = keep_main(collected.trainable) if policies else collected.trainable
+        tally, updates = update.run(own, data.streams, rate)
+        for policy in policies.values():
+            updates = {**updates, **policy.train(collected.trainable, self.step, rate * policy.config.lr / config.lr)}
         seconds = time.perf_counter() - begun
         places = {"environments": self.parts.environments, "folder": self.folder, "trackers": self._trackers}
         metrics, speed = write_step(
@@ -247,7 +252,8 @@ class Learner:
         )
         self._notices.report_overlong(self.step, collected.overlong, len(collected.played), config.context)
         watch(TrainingProgress("train", self.step, config.steps, {**metrics, "tokens_per_s": speed}))
-        self._signs = StepSigns.of(collected.groups, metrics, update.has_signal)
+        signal = update.has_signal or any(policy.has_signal for policy in policies.values())
+        self._signs = StepSigns.of(collected.groups, metrics, signal)
         return metrics
 
     def _check_health(self, metrics: Mapping[str, float], last: bool) -> None:
@@ -327,13 +333,15 @@ class Learner:
         self.parts.distilled = None if config.teacher_model is None else load_teacher(config, language)
         check_context(self.parts.environments, language, token_limits(config), config.max_overlong)
 
-    def _prepare(self, fresh: bool = True) -> None:
+    def _prepare(self, checkpoint: Path | None = None) -> None:
         """Create the update and the collection; the policy must have been warmed up or restored.
 
         Args:
-            fresh: True unless the run is restored; prepares the sources of streams.
+            checkpoint: the checkpoint that the run is restored from; None prepares the sources of streams.
         """
         config, parts, teacher = self.config, self.parts, self.parts.distilled
+        if config.role_policies:
+            parts.policies = make_policies(config, self.language, parts.environments.supplies, checkpoint)
         reference = self.language.reference().model if parts.needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
         played, measured, kind = self.language, reference, StepCollection
@@ -346,9 +354,12 @@ class Learner:
         passes = single_process_passes(update.passes) if config.staleness else update.passes
         places = (parts.environments, parts.teacher, played, teacher, passes, measured, parts.rewriter)
         engine, spare = self.policy_engine, update.pending_bytes
-        parts.update, parts.collector = update, TaskCollector(config, parts.collecting, *places, engine, spare)
+        parts.update, parts.collector = (
+            update,
+            TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies),
+        )
         parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
-        if fresh:
+        if checkpoint is None:
             parts.collector.prepare_streams()
 
     def _save(self) -> None:
@@ -364,6 +375,7 @@ class Learner:
                 "health": self.health.state_dict(),
                 "collapse": self.collapse.state_dict(),
                 **collection,
+                **({"policies": save_policies(self.parts.policies, place)} if self.parts.policies else {}),
             }
             (place / "state.json").write_text(json.dumps(state), encoding="utf-8")
 
@@ -376,10 +388,11 @@ class Learner:
             environments = self.parts.environments
             self.parts.teacher = make_practice_teacher(self.config, environments, return_range=known)
         self._load(language)
-        self._prepare(fresh=False)
+        self._prepare(checkpoint)
         with checkpoint_errors(checkpoint):
             self.parts.update.load(checkpoint)
             self.parts.collection.load(checkpoint, state)
+            load_policies(self.parts.policies, checkpoint, state.get("policies", {}))
             for name in ("health", "collapse"):
                 if name in state:  # not in checkpoints of earlier versions
                     getattr(self, name).load_state_dict(state[name])

@@ -13,6 +13,7 @@ from ..language.model import LanguageModel
 from ..lookup import find_agent
 from .batch.packing import PACKERS
 from .collection.asynchronous import StepCollection
+from .collection.policies import Policy, check_policies
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
 from .objective.dry_run import dry_run
@@ -22,6 +23,7 @@ from .objective.split_objective import check_separable, make_training_side
 from .ranks.leader import Ranks
 from .recipes import RECIPES, Recipe
 from .rollouts.environments import Environments
+from .rollouts.independent import Strategy
 from .run.evaluations import Evaluations
 from .run.trackers import TRACKERS
 from .teacher_requests.requests import check_requests_known
@@ -44,6 +46,7 @@ class RunParts:
         rewriter: rewrites prompts.
         language: the policy, set when it is loaded.
         distilled: the model to distil from, or None.
+        policies: name -> policy besides the run's own.
         update, collector, collection: set once the policy has been warmed up or restored.
     """
 
@@ -53,6 +56,7 @@ class RunParts:
     collecting: Objective
     objective: Objective
     rewriter: Rewriter
+    policies: dict[str, Policy] = field(default_factory=dict)
     language: LanguageModel = field(init=False)
     distilled: LanguageModel | None = field(init=False)
     update: Update = field(init=False)
@@ -106,6 +110,12 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
     check_requests_known(teacher.asks)
     uses = {"teacher_needs": teacher.needs, "teacher_uses": teacher.uses}
     objective = collecting = Objective(recipe, teacher_model=distils, extras=supplies, **uses)
+    strategy = collecting.rollout.target
+    if isinstance(strategy, Strategy):
+        strategy.check(environments)
+    check_policies(config, getattr(strategy, "roles", ()), ranks)
+    if config.staleness and getattr(strategy, "keeps_copies", False):
+        raise InputError("past copies of the policy are kept between updates only; take --staleness 0.")
     if config.staleness:
         check_separable(collecting)
         objective = make_training_side(collecting, supplies, distils)

@@ -11,6 +11,7 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,9 @@ def same_policy(model: Any, reference: Any) -> bool:
     """Return True if a model's weights equal those of its reference, or, for a reference of type `BaseOnly`, if the
     adapters change nothing."""
     if isinstance(reference, BaseOnly):
-        return not any(weight.any() for name, weight in model.named_parameters() if ".lora_B." in name)
+        return not any(
+            weight.any() for name, weight in model.named_parameters() if ".lora_B." in name and weight.requires_grad
+        )
     return all(map(torch.equal, model.parameters(), reference.parameters()))
 
 
@@ -174,3 +177,76 @@ def _peft() -> Any:
     with needs_extra("training adapters", "lora"):
         import peft
     return peft
+
+
+class AdapterSwitch:
+    """Several adapters on one model, of which one acts at a time; the model's own weights are in memory once.
+
+    Args:
+        language: a `LanguageModel`; if it has adapters, they act outside `use`, else the bare model does.
+    """
+
+    def __init__(self, language: Any):
+        self.language = language
+        self._rest: list[str] = ["default"] if language.adapters is not None else []
+        self._layers: list[Any] = []
+        self._flags: dict[str, list[nn.Parameter]] = {}
+        self._trained: dict[str, bool] = {"default": True}
+
+    def add(self, name: str, rank: int, seed: int, trained: bool = True, folder: str | Path | None = None) -> None:
+        """Insert further adapters, of the layers and scale of `add_adapters`.
+
+        Args:
+            trained: False for adapters that stay as they are.
+            folder: saved adapters; None: new ones, which change nothing until they are trained.
+        """
+        peft = _peft()
+        language = self.language
+        with torch.random.fork_rng(), _ignore_peft_warnings():
+            torch.manual_seed(seed)
+            config = peft.LoraConfig(r=rank, lora_alpha=2.0 * rank, target_modules="all-linear", task_type="CAUSAL_LM")
+            if language.adapters is None:
+                adapters = peft.get_peft_model(language.model, config, adapter_name=name)
+                self.language = language = replace(language, adapters=adapters)
+            else:
+                language.adapters.add_adapter(name, config)
+            if folder is not None:
+                state = peft.utils.load_peft_weights(str(folder), device="cpu")
+                peft.set_peft_model_state_dict(language.adapters, state, adapter_name=name)
+        layers = [
+            each for each in language.model.modules() if isinstance(each, peft.tuners.tuners_utils.BaseTunerLayer)
+        ]
+        self._layers, self._trained[name] = layers, trained
+        self._flags = {
+            own: [weight for key, weight in language.model.named_parameters() if f".{own}." in key and ".lora_" in key]
+            for own in language.adapters.peft_config
+        }
+        for weight in (weight for own in self._flags.values() for weight in own):
+            weight.requires_grad_(False)
+        self._act(self._rest)
+
+    @contextmanager
+    def use(self, name: str) -> Iterator[None]:
+        """Let adapters act, and be those that can be trained, within the context."""
+        before = list(self._layers[0].active_adapters)
+        self._act([name])
+        try:
+            yield
+        finally:
+            self._act(before)
+
+    def save(self, name: str, folder: Path) -> None:
+        """Write adapters to ``folder``, whose last part must be their name."""
+        for config in self.language.adapters.peft_config.values():
+            config.base_model_name_or_path = self.language.model.config.name_or_path
+        self.language.adapters.save_pretrained(folder.parent, selected_adapters=[name], save_embedding_layers=False)
+
+    def _act(self, names: Sequence[str]) -> None:
+        # peft's own method goes through all modules by name, which takes longer than a token of a small model.
+        for layer in self._layers:
+            layer._active_adapter = list(names)
+        for own, weights in self._flags.items():
+            trained = own in names and self._trained[own]
+            if weights and weights[0].requires_grad is not trained:
+                for weight in weights:
+                    weight.requires_grad_(trained)

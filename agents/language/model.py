@@ -243,7 +243,7 @@ class LanguageModel:
                     for config in self.adapters.peft_config.values():
                         config.base_model_name_or_path = self.model.config.name_or_path
                 # With the default "auto", peft would query the hub about the embeddings.
-                self.adapters.save_pretrained(folder, save_embedding_layers=False)
+                self.adapters.save_pretrained(folder, selected_adapters=["default"], save_embedding_layers=False)
                 if self.base is not None:
                     save_fingerprint(Path(folder), self.base)
                 if not self.model.config.name_or_path:

@@ -18,6 +18,7 @@ from .table_game import OpenGame, TableGame, TablePosition
 TOLERANCE = 0.02
 """Points that a move may lose and still count as sound: equilibria are found by iteration, to about a tenth of this."""
 SCORES = ("success", "value", "result")
+SEATS = ("first", "second")
 _DRAWS = 64
 """Random numbers of the opponent in an episode; they repeat after that."""
 
@@ -28,7 +29,7 @@ def opponent_axes(policies: Mapping[str, str], harder: Direction | None = None) 
     return [
         ChoiceAxis("opponent", tuple(policies), harder),
         IntAxis("mistakes", 0, 20, harder="down", limits=(0, 100)),
-        ChoiceAxis("seat", ("first", "second"), harder=None),
+        ChoiceAxis("seat", SEATS, harder=None),
     ]
 
 
@@ -79,7 +80,7 @@ class SeatEnv(Game):
 
     def start(self, rng: np.random.Generator, params: dict[str, Any]) -> SeatState:
         own = {name: params[name] for name in self.table.param_space.names}
-        seat = ("first", "second").index(params["seat"])
+        seat = SEATS.index(params["seat"])
         drawn: list[SeatState] = []
         table = self.table
         while not drawn or (isinstance(table, OpenGame) and len(drawn) < table.candidates):
@@ -109,19 +110,36 @@ class SeatEnv(Game):
         return 3 * self.turns * len(state.hands)
 
     def observe(self, state: SeatState) -> str:
-        table, seat = self.table, state.seat
+        table, position = self.table, state.position
         parts = [state.told] if state.told else []
-        if state.number == 0 and len(state.position.history) < 2:
+        if not table.legal(position):
+            return state.told
+        about = ""
+        if state.number == 0 and len(position.history) < 2:
             plays = table.policies[state.opponent]
             errs = f", but makes a random move {state.mistakes:.0%} of the time" if state.mistakes else ""
             hands = f" {len(state.hands)} hands are played." if len(state.hands) > 1 else ""
+            about = f"The other player {plays}{errs}.{hands}"
+            if self.prompt == "terse":
+                about = f"{state.opponent} {100 * state.mistakes:.0f}."
+        return "\n".join([*parts, self.show(position, state.seat, about)])
+
+    def show(self, position: TablePosition, seat: int, about: str = "") -> str:
+        """Return what a seat reads on its turn: what it knows, and its legal moves.
+
+        Args:
+            about: sentences on the other player; unless they are empty, the rules come first, or, in terse prompts, the
+                parameters of the game and the seat.
+        """
+        table, parts = self.table, list[str]()
+        if about and self.prompt == "terse":
+            given = [f"{name} {value}" for name, value in position.params]
+            parts.append(", ".join([*given, SEATS[seat], about]))
+        elif about:
             goal = "Win." if isinstance(table, OpenGame) else "Make the moves that win most on average."
-            rules = f"{table.rules(state.position, seat)} The other player {plays}{errs}.{hands} {goal}"
-            parts.append(f"{rules} Answer with one move and nothing else.")
-        legal = table.legal(state.position)
-        if not legal:
-            return parts[-1] if parts else ""
-        parts.append(table.observe(state.position, seat))
+            parts.append(f"{table.rules(position, seat)} {about} {goal} Answer with one move and nothing else.")
+        legal = table.legal(position)
+        parts.append(table.observe(position, seat))
         parts.append(f"Your move: {' or '.join(legal) if len(legal) < 3 else ', '.join(legal)}.")
         return "\n".join(parts)
 

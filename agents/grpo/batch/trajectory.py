@@ -141,6 +141,7 @@ class Trajectory:
         replaced: True if ``shaping`` replaces the environment's rewards; False if it is added to them.
         max_tokens: budget of action tokens for the whole episode.
         role: role of the policy if it plays several ("proposer", "solver", "player 0"); "" otherwise.
+        policy: name of the policy that sampled the episode, if the run has several; "" for the run's own.
         version: number of optimiser batches that the sampling policy had been trained on; -1 if no policy sampled the
             episode.
         rescore: True if ``logps`` were sampled in another context (with a hint that is left out here); importance
@@ -172,6 +173,7 @@ class Trajectory:
     shaping: Mapping[str, float] = field(default_factory=dict)
     replaced: bool = False
     role: str = ""
+    policy: str = ""
     version: int = 0
     rescore: bool = False
     nodes: tuple[Node, ...] = ()
@@ -295,6 +297,8 @@ def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
     episode.
     """
     data = {name: to_plain(getattr(trajectory, name)) for name in _TRAJECTORY}
+    if not trajectory.policy:
+        del data["policy"]
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
     data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]

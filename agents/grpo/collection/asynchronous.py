@@ -99,13 +99,17 @@ class StepCollection:
 
     def save(self, folder: Path, step: int) -> dict[str, Any]:
         """Return the state for the checkpoint after ``step``; write large data into the folder."""
-        return self._state() | {"objective": self.training.state_dict()}
+        past = self.collector.past
+        copies = {} if past is None else {"past": past.save(folder)}
+        return self._state() | {"objective": self.training.state_dict()} | copies
 
     def load(self, folder: Path, state: Mapping[str, Any]) -> None:
         """Restore the state that `save` returned; the checkpoint's policy must be loaded already."""
         self.collector.teacher.load_state_dict(state["teacher"])
         self.collector.load_state_dict(state.get("collector", {}))
         self.collector.objective.load_state_dict(state["objective"])
+        if self.collector.past is not None:
+            self.collector.past.load(folder, state["past"])
 
     def _state(self) -> dict[str, Any]:
         """Return the state that the collection continues from, without that of the objective."""

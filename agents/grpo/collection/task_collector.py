@@ -32,8 +32,10 @@ from ..rollouts.independent import Independent
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
+from ..settings import read_policies
 from ..teacher_requests.requests import Assignment, RequestContext, count_requests, run_requests
 from ..teacher_requests.rewriting import Rewriter
+from .past_policies import PastPlayers, PastPolicies
 from .policy_weights import played_version
 
 
@@ -51,6 +53,7 @@ class TaskCollector:
         reference: the reference model, or None if nothing needs one.
         rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
+        policies: name -> policy besides the run's own (`policies.Policy`), with an engine and a language model.
         spare: bytes of GPU memory that the optimiser will allocate later, to be left free.
     """
 
@@ -67,12 +70,17 @@ class TaskCollector:
         rewriter: Rewriter | None = None,
         policy_engine: PolicyEngine | None = None,
         spare: int = 0,
+        policies: Mapping[str, Any] | None = None,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
+        self._policies = policies or {}
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         self._passes, self._reference = passes, reference
+        wanted = getattr(objective.rollout.target, "keeps_copies", False)
+        # Past copies of the policy, if the rollout strategy plays against them.
+        self.past = PastPolicies(language, lambda copy: self._open(PolicyEngine(), copy)) if wanted else None
         self._tools = self._make_tools(0)
         self.rewriter = rewriter or Rewriter(config.requests)
         self._screened: dict[int, tuple[Trajectory, ...]] = {}
@@ -114,7 +122,8 @@ class TaskCollector:
         trainable = cut_batch(trainable, config.prompts) + objective.filter_groups(further_groups)
         trainable = objective.replay.refresh().mix(trainable, step, np.random.default_rng([config.seed, REPLAY, step]))
         rows = [PlayedProposal(a.proposal, a.task, a.own_group, a.done) for a in assignments]
-        return Collected(rows, further_groups, trainable, count_requests(assignments), overlong)
+        counts = {**count_requests(assignments), **getattr(objective.rollout.target, "metrics", dict)()}
+        return Collected(rows, further_groups, trainable, counts, overlong)
 
     def _play_round(self, step: int, round_: int) -> tuple[list[Assignment], list[Group], int]:
         """Play and report one round of proposals.
@@ -188,13 +197,27 @@ class TaskCollector:
         for number, stream in enumerate(self.objective.streams):
             stream.source.refresh().prepare(self._supply(0, number))
 
-    def _player(self, step: int, *keys: int, engine: Engine | None = None) -> EpisodePlayer:
-        """Make a player of the current policy (or another engine); ``keys`` are part of its random seeds."""
-        config = self.config
+    def _player(
+        self, step: int, *keys: int, engine: Engine | None = None, renderer: Any = None, policy: str = ""
+    ) -> EpisodePlayer:
+        """Make a player of the current policy (or of another engine, with its renderer and name); ``keys`` are part of
+        its random seeds."""
+        config, others = self.config, dict[str, EpisodePlayer]()
+        if engine is None and self._policies:
+            made = {
+                name: self._player(
+                    *(step, 7000 + number, *keys), engine=each.engine, renderer=each.language.renderer, policy=name
+                )
+                for number, (name, each) in enumerate(self._policies.items())
+            }
+            others = {role: made[name] for role, name in read_policies(config.role_policies)[0].items()}
         engine, version = engine or self._engine, played_version(step, config.staleness)
 
         def play_teacher() -> EpisodePlayer:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
+
+        def play_copy(copy: Engine) -> EpisodePlayer:
+            return self._player(step, 6000, *keys, engine=copy)
 
         engine.load_weights(version)
         noise = derive_seed(config.seed, NOISE, step, *keys)
@@ -202,7 +225,7 @@ class TaskCollector:
         return EpisodePlayer(
             self.environments,
             engine,
-            self.language.renderer,
+            renderer or self.language.renderer,
             token_limits(config),
             config.temperature,
             np.random.default_rng([config.seed, ROLLOUT, step, *keys, 1]),
@@ -212,6 +235,9 @@ class TaskCollector:
             judge=self.judge,
             teacher=None if self.teacher_model is None else play_teacher,
             noise=noise,
+            past=None if self.past is None else PastPlayers(self.past, play_copy),
+            others=others,
+            policy=policy,
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from .... import rewards
 from ....errors import InputError, unknown_name
-from ....rewards.attempt import attempt
 from ... import agent_judge  # noqa: F401  (registers the judge "agent")
-from ..batch.trajectory import Group, Trajectory, Turn
+from ..batch.judging import TokensUntil, judge_groups
+from ..batch.trajectory import Group
 from ..recipes import Component, Recipe
 from ..recipes.stages import STAGES
 from .advantages import RolloutTerms, StreamTerms
@@ -26,10 +25,6 @@ _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory satisfies: behaviour log-probabilities of the actions."""
 _ANCHORS = ("sampler", "policy", "rescored")
-
-
-TokensUntil = Callable[[Turn, int], int]
-"""(turn, n) -> number of the action's tokens that cover the first n characters of its text."""
 
 
 class Objective:
@@ -200,26 +195,7 @@ class Objective:
         Args:
             tokens_until: places rewards of parts of an action; by default at the end of the action.
         """
-        tokens_until = tokens_until or (lambda turn, characters: len(turn.act_ids))
-        shaped = [tuple(t for t in group.trajectories if not t.judged) for group in groups]
-        for reward in self.rewards:
-            episodes = [[trajectory.episode for trajectory in members] for members in shaped]
-            judged = attempt(reward.batch, episodes)
-            if isinstance(judged, str):  # The reward as a whole failed.
-                failed = rewards.Verdict(0.0, False, valid=False, feedback=judged)
-                judged = [[failed] * len(members) for members in shaped]
-            shaped = [
-                tuple(
-                    _add_reward(t, reward, verdict, tokens_until) for t, verdict in zip(members, verdicts, strict=True)
-                )
-                for members, verdicts in zip(shaped, judged, strict=True)
-            ]
-        result = []
-        for group, members in zip(groups, shaped, strict=True):
-            fresh = iter(replace(trajectory, judged=True) for trajectory in members)
-            every = tuple(t if t.judged else next(fresh) for t in group.trajectories)
-            result.append(replace(group, trajectories=every))
-        return result
+        return judge_groups(self.rewards, groups, tokens_until)
 
     def advance(self, step: int, steps: int) -> None:
         """Set the clock of schedules and advance rewards to ``step``, counted from 1."""
@@ -280,38 +256,6 @@ def _collect_options(parts: Sequence[rewards.Reward]) -> dict[str, Mapping[str, 
                     f"{dict(found[measure])}; give both the same options."
                 )
     return found
-
-
-def _add_reward(
-    trajectory: Trajectory, reward: rewards.Reward, verdict: rewards.Verdict, tokens_until: TokensUntil
-) -> Trajectory:
-    """Return the trajectory with a verdict's terms, and its rewards of turns and of parts of actions, added."""
-    terms = verdict.terms or {reward.name: verdict.score}
-    # Terms of the same name from two rewards add up.
-    total = {name: trajectory.shaping.get(name, 0.0) + value for name, value in terms.items()}
-    turns = list(trajectory.turns)
-    for name, values in verdict.steps.items():
-        for number, value in enumerate(values):
-            turn = turns[number]
-            known = {**turn.shaping_terms, name: turn.shaping_terms.get(name, 0.0) + value}
-            turns[number] = replace(turn, shaping=turn.shaping + value, shaping_terms=known)
-    for span in verdict.spans:
-        turn = turns[span.turn]
-        turns[span.turn] = replace(turn, spans=(*turn.spans, (tokens_until(turn, span.stop), span.reward)))
-    error, remark = trajectory.error, verdict.feedback
-    if not verdict.valid:
-        error, remark = error or f"the reward {reward.name!r}: {remark or 'it could not be determined'}", ""
-    return replace(
-        trajectory,
-        turns=tuple(turns),
-        shaping={**trajectory.shaping, **total},
-        remarks="\n".join(filter(None, (trajectory.remarks, remark))),
-        error=error,
-        stepwise=trajectory.stepwise or bool(verdict.steps),
-        replaced=trajectory.replaced or reward.complete,
-        valid=trajectory.valid and verdict.valid,
-        extras={**trajectory.extras, **report} if (report := reward.report(verdict)) else trajectory.extras,
-    )
 
 
 def _suggest_supplier(need: str) -> str:

@@ -37,6 +37,7 @@ class PlayingPolicy(Protocol):
     limits: TokenLimits
     temperature: float
     version: int
+    policy: str
     attempts: dict[int, list[Trajectory]]
     overlong: set[tuple[int, int]]
 
@@ -111,11 +112,11 @@ class ConcurrentEpisodes:
         """Cancel all unfinished episodes."""
         for session, (_, episode) in self._playing.items():
             self._player.sampler.close(session)
-            self._player.environments.give_back(episode.env)
+            self._release(episode)
         for _, session, episode, stepped in self._stepping:
             self._player.sampler.close(session)
             if stepped.cancel() or stepped.exception() is None:
-                self._player.environments.give_back(episode.env)
+                self._release(episode)
         self._playing.clear()
         self._stepping.clear()
 
@@ -162,7 +163,7 @@ class ConcurrentEpisodes:
                 self._step(number, session, episode)
                 return
             if request is None:
-                self._player.environments.give_back(episode.env)
+                self._release(episode)
         if request is not None:
             if episode.begins_anew:
                 self._player.sampler.close(session)
@@ -177,6 +178,10 @@ class ConcurrentEpisodes:
         self._player.sampler.close(session)
         moments = (*episode.start.earlier, *episode.moments) if self._states else ()
         self._end(number, episode, moments)
+
+    def _release(self, episode: EpisodeLoop) -> None:
+        """Give an episode's environment back to the pool."""
+        self._player.environments.give_back(episode.env)
 
     def _end(self, number: int, episode: EpisodeLoop, moments: tuple[Moment, ...]) -> None:
         trajectory = episode.trajectory()

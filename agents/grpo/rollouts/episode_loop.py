@@ -105,14 +105,24 @@ class EpisodeLoop:
     def prepare_step(self) -> Callable[[], None] | None:
         """Return a function that steps the environment, to be called in any thread before `advance`; None if the action
         is not complete."""
-        if self.over or self._action is None or self._action.finish is None:
+        text = self.complete_action
+        if text is None:
             return None
-        text = self._renderer.action(self._action.ids)
 
         def step() -> None:
             self._stepped = self.env.step(text)
 
         return step
+
+    @property
+    def complete_action(self) -> str | None:
+        """Text of the action that waits for the result of its step; None if no action is complete."""
+        waits = not self.over and self._action is not None and self._action.finish is not None
+        return self._renderer.action(self._action.ids) if waits and self._action is not None else None
+
+    def take_result(self, result: tuple[Any, ...]) -> None:
+        """Take the result of the complete action's step from someone else than the environment, before `advance`."""
+        self._stepped = result
 
     def receive(self, completion: Completion) -> None:
         """Append the sampler's tokens to the action."""

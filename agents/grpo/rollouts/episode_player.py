@@ -11,7 +11,8 @@ trajectory is marked invalid.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,17 @@ from ..batch.trajectory import Group, Trajectory, Turn
 from .concurrent_episodes import ConcurrentEpisodes, OverlappedEpisodes
 from .environments import Environments
 from .episode_starts import FinishedEpisode, Start, TokenLimits
+
+
+class Copies(Protocol):
+    """Past copies of the policy, see `collection.past_policies`."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def add(self, name: str, most: int) -> None: ...
+
+    def player(self, name: str) -> EpisodePlayer: ...
 
 
 class EpisodePlayer:
@@ -41,6 +53,9 @@ class EpisodePlayer:
             the verdict. The default leaves groups with the environment's returns.
         teacher: makes a player of the run's second model; None if the run has none.
         noise: root of the seeds of all requests.
+        past: past copies of the policy, or None if the run keeps none.
+        others: role -> player of another policy that has this role; this player has all other roles.
+        policy: name of the policy, see `Trajectory.policy`.
     """
 
     def __init__(
@@ -57,10 +72,14 @@ class EpisodePlayer:
         judge: Callable[[Sequence[Group]], list[Group]] = list,
         teacher: Callable[[], EpisodePlayer] | None = None,
         noise: int = 0,
+        past: Copies | None = None,
+        others: Mapping[str, EpisodePlayer] | None = None,
+        policy: str = "",
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
+        self.past, self._others, self.policy = past, others or {}, policy
         self.attempts: dict[int, list[Trajectory]] = {}
         """Proposal id -> unaided episodes of the task from its beginning (`Start.unaided`). All are reported to the
         teacher, even if a strategy drops or replaces some.
@@ -76,6 +95,10 @@ class EpisodePlayer:
     def share_of_training(self) -> float:
         """Share of the run's updates that are done, in [0, 1]; 0 if the number of updates is unknown."""
         return min(1.0, self.step / self.steps) if self.steps else 0.0
+
+    def for_role(self, role: str) -> EpisodePlayer:
+        """Return the player of the policy that has a role."""
+        return self._others.get(role, self)
 
     # Episodes --------------------------------------------------------------------------------------------------------
 
@@ -107,8 +130,7 @@ class EpisodePlayer:
         Raises:
             InputError: the environment lacks the snapshots or the oracle that a start needs.
         """
-        workers, first = self.environments.workers, self._episodes
-        self._episodes += len(starts)
+        workers, first = self.environments.workers, self.number_episodes(len(starts))
         if workers is None:
             episodes = ConcurrentEpisodes(self, states, entropies, first)
         else:
@@ -200,6 +222,11 @@ class EpisodePlayer:
             self._questions += 1
             keys = (0, self._questions)
         return noise_seed(self._noise, *keys)
+
+    def number_episodes(self, count: int) -> int:
+        """Count ``count`` further episodes; return the number of the first, which is part of their sampling seeds."""
+        self._episodes += count
+        return self._episodes - count
 
     def new_session(self) -> int:
         """Return a new session number."""

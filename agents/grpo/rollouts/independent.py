@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ..batch.trajectory import Group
 from ..recipes.stages import ROLLOUTS
+from .environments import Environments
 from .episode_player import EpisodePlayer
 from .episode_starts import FinishedEpisode, RolloutTask, Start
 
@@ -16,17 +17,25 @@ class Strategy:
 
     ``play`` returns one group per task, in the order of the tasks, followed by groups without a teacher's proposal
     (``Group.proposal`` -1). ``provides`` names data of the groups besides trajectories: "greedy", "drawn", "nodes",
-    "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). Parameters
-    must be attributes of the same name, so that a schedule can set them. A strategy with memory must override both
-    state methods too.
+    "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). ``roles`` are
+    the roles that can have different policies (`EpisodePlayer.for_role`). Parameters must be attributes of the same
+    name, so that a schedule can set them. A strategy with memory must override both state methods too.
     """
 
+    roles: tuple[str, ...] = ()
     provides: ClassVar[frozenset[str]] = frozenset()
     abilities: ClassVar[frozenset[str]] = frozenset()
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         """Play every task and return the groups."""
         raise NotImplementedError
+
+    def check(self, environments: Environments) -> None:
+        """Raise InputError if the strategy cannot play these environments; called before a model is loaded."""
+
+    def metrics(self) -> dict[str, float]:
+        """Return statistics of the last `play`, for ``metrics.jsonl``."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the memory that lasts between updates, JSON-able."""

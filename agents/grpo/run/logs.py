@@ -286,6 +286,7 @@ def trajectory_row(step: int, trajectory: Trajectory, measures: Collection[str] 
         "task_id": trajectory.task_id,
         "params": dict(trajectory.params),
         "difficulty": trajectory.difficulty,
+        **({"role": trajectory.role} if trajectory.role else {}),
         "turns": [
             {
                 "observation": turn.observation,

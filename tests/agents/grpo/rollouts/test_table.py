@@ -1,0 +1,264 @@
+"""The rollout ``table``: seats are episodes of one policy, against itself, scripted players or its past copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.information_sets import ask_policy, information_sets, measure_exploitability
+from palaestra.agents.grpo.rollouts.table import TableRollout
+from palaestra.envs.players.hidden_game import expected_payoff, exploitability
+from palaestra.envs.players.kuhn_poker import Kuhn
+from palaestra.errors import InputError
+
+from .conftest import ARITHMETIC, read_rows  # isort: skip
+
+KUHN = "palaestra/KuhnPoker-v0"
+GAME = {"axes": {"cards": 3, "hands": 1}, "prompt": "terse"}
+
+
+def legal_moves(text: str) -> list[str]:
+    """The moves that the newest turn of a conversation names."""
+    return text.rpartition("Your move: ")[2].split(".")[0].split(" or ")
+
+
+def bold(session: int, text: str) -> str:
+    """Bets, and calls every bet."""
+    return next(move for move in legal_moves(text) if move in ("bet", "call"))
+
+
+def split(session: int, text: str) -> str:
+    """Bets in sessions of even number, and checks or folds in others."""
+    return legal_moves(text)[session % 2 if "bet" in legal_moves(text) else 0]
+
+
+@pytest.fixture
+def kuhn(world):
+    return lambda says, **fields: world(KUHN, says, options=GAME, **fields)
+
+
+def points(group) -> list[float]:
+    return [4 * t.outcome - 2 for t in group.trajectories]
+
+
+def test_both_seats_are_episodes_whose_points_sum_to_zero(kuhn):
+    w = kuhn(split)
+    groups = TableRollout(measure=0).play(w.tasks(4, 4, 4), w.player)
+    firsts, seconds = groups[:3], groups[3:]
+    assert [group.proposal for group in groups] == [0, 1, 2, -1, -1, -1]
+    assert {t.role for group in firsts for t in group.trajectories} == {"player_0"}
+    assert {t.role for group in seconds for t in group.trajectories} == {"player_1"}
+    for first, second in zip(firsts, seconds, strict=True):
+        assert [a + b for a, b in zip(points(first), points(second), strict=True)] == [0] * 4
+        # All games of a task have the same cards.
+        assert len({t.turns[0].observation for t in first.trajectories}) == 1
+        assert len({t.task_id for t in (*first.trajectories, *second.trajectories)}) == 1
+    assert {abs(each) for group in groups for each in points(group)} <= {1.0, 2.0}
+    assert set(w.player.attempts) == {0, 1, 2}
+
+
+def test_a_seat_reads_the_rules_once_and_then_what_is_new(kuhn):
+    def says(session, text):
+        return "check" if "check" in legal_moves(text) and "first" in text else bold(session, text)
+
+    w = kuhn(says)
+    first, second = TableRollout(measure=0).play(w.tasks(1), w.player)
+    opening, answer = first.trajectories[0].turns
+    assert opening.observation.startswith("cards 3, first, unknown.\nYour card is ")
+    assert answer.observation.startswith("Your card is ")
+    assert "the other bet" in answer.observation
+    assert [t.reward for t in (opening,)] == [0.0]
+    assert answer.reward_terms == {"result": answer.reward}
+    assert len(second.trajectories[0].turns) == 1
+
+
+def test_a_seat_that_makes_no_legal_move_forfeits_and_the_other_is_not_paid(kuhn):
+    w = kuhn(lambda session, text: "check" if ", first," in text else "pass")
+    first, second = TableRollout(measure=0, patience=3).play(w.tasks(1), w.player)
+    (guilty,) = second.trajectories
+    assert first.trajectories == ()
+    assert guilty.valid
+    assert guilty.outcome == 0.0
+    assert not guilty.success
+    assert [turn.action_error for turn in guilty.turns] == ["Moves are: check, bet."] * 3
+
+
+def test_a_seat_whose_context_is_used_up_forfeits(kuhn):
+    from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
+
+    # The second turn of the first seat does not fit.
+    def says(session, text):
+        return "check" if "check" in legal_moves(text) and "first" in text else bold(session, text)
+
+    w = kuhn(says, limits=TokenLimits(action=8, episode=5, context=4000))
+    (first,) = TableRollout(measure=0).play(w.tasks(1), w.player)
+    assert first.trajectories[0].truncated
+    assert first.trajectories[0].outcome == 0.0
+
+
+def test_against_a_scripted_player_one_seat_learns(kuhn):
+    w = kuhn(bold)
+    rollout = TableRollout(opponents="tight", measure=0)
+    groups = rollout.play(w.tasks(*[4] * 8), w.player)
+    assert len(groups) == 8
+    assert {t.role for group in groups for t in group.trajectories} == {"player_0", "player_1"}
+    won = [point for group in groups for point in points(group)]
+    assert rollout.metrics()["table/score_tight"] == pytest.approx(np.mean(won) / 2)
+    assert rollout.metrics()["table/elo"] != 0.0
+
+
+class Copies:
+    """Past copies that are all the given player."""
+
+    def __init__(self, player: Any):
+        self.names: list[str] = []
+        self._player = player
+        self.asked: list[str] = []
+
+    def add(self, name: str, most: int) -> None:
+        self.names = [*self.names, name][-most:]
+
+    def player(self, name: str) -> Any:
+        self.asked.append(name)
+        return self._player
+
+
+def test_a_league_keeps_copies_and_weak_ones_play_less_often(kuhn):
+    copy, w = kuhn("pass"), kuhn(bold, step=40)
+    w.player.past = Copies(copy.player)
+    rollout = TableRollout(opponents=("past",), every=20, copies=2, measure=0)
+    groups = rollout.play(w.tasks(2, 2), w.player)
+    assert w.player.past.asked == ["past-40"]
+    assert copy.sampler.requests
+    assert not any(t.valid for group in groups for t in group.trajectories)
+    # A copy that always loses is drawn with the least weight.
+    rollout._results = {"past-40": (1.0, 9.0), "past-60": (0.0, 9.0)}
+    w.player.step, w.player.past.asked = 60, []
+    for step in range(60, 80):
+        w.player.step = step
+        rollout.play(w.tasks(1), w.player)
+    assert w.player.past.asked.count("past-60") > w.player.past.asked.count("past-40")
+    restored = TableRollout(opponents=("past",))
+    restored.load_state_dict(rollout.state_dict())
+    assert restored.state_dict() == rollout.state_dict()
+
+
+def test_without_a_copy_the_policy_plays_itself(kuhn):
+    w = kuhn(bold)
+    w.player.past = Copies(None)
+    assert len(TableRollout(opponents=("past",), measure=0).play(w.tasks(2), w.player)) == 2
+
+
+@pytest.mark.parametrize(("options", "message"), [({"opponents": "strong"}, "strong"), ({}, "Arithmetic")])
+def test_what_cannot_be_played_is_refused_before_a_run(options, message):
+    environments = Environments(KUHN, **GAME) if options else Environments(ARITHMETIC)
+    with pytest.raises(InputError, match=message):
+        TableRollout(**options).check(environments)
+
+
+@pytest.mark.parametrize("options", [{"every": 0}, {"patience": 0}, {"opponents": ()}, {"measure": -1}])
+def test_values_out_of_range_are_refused(options):
+    with pytest.raises(InputError):
+        TableRollout(**options)
+
+
+def test_kuhn_poker_has_twelve_information_sets_and_leduc_288():
+    from palaestra.envs.players.leduc_poker import Leduc
+
+    assert len(information_sets(Kuhn(), {"cards": 3}, 400) or {}) == 12
+    assert len(information_sets(Leduc(), Leduc.param_space.at(0.0), 400) or {}) == 288
+    assert information_sets(Leduc(), Leduc.param_space.at(0.0), 100) is None
+
+
+def test_the_exploitability_is_that_of_the_probabilities_that_a_model_gives(small):
+    from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
+    from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
+
+    environments = Environments(KUHN, **GAME)
+    engine = small.engine(64, 512)
+    engine.seed(0)
+    player = EpisodePlayer(environments, engine, small.renderer, TokenLimits(8, 64, 400), 1.0, np.random.default_rng(0))
+    env: Any = environments.take().unwrapped
+    sets = information_sets(env.table, {"cards": 3}, 400)
+    assert sets is not None
+    asked, illegal = ask_policy(env, sets, (player, player))
+    assert 0.9 < illegal <= 1.0  # an untrained model
+    assert all(sum(row.values()) == pytest.approx(1.0) for row in asked.values())
+    found = measure_exploitability(env, {"cards": 3}, (player, player), 400)
+    direct = exploitability(
+        env.table, (("cards", 3),), lambda position: asked[env.table.known(position, env.table.to_move(position))]
+    )
+    assert found == {"exploitability": pytest.approx(direct), "illegal": pytest.approx(illegal)}
+
+
+def test_a_policy_that_is_told_its_moves_has_their_exploitability(kuhn):
+    """A policy that always bets and calls, asked by the likelihoods of its sampler."""
+    w = kuhn(bold)
+
+    def likelihoods(contexts, answers):
+        rows = []
+        for context, answer in zip(contexts, answers, strict=True):
+            says = w.renderer.action_ids(bold(0, w.texts(context)))
+            rows.append((0.0,) * len(answer) if tuple(says) == tuple(answer) else (-40.0,) * len(answer))
+        return rows
+
+    w.player.log_likelihoods = likelihoods
+    env: Any = w.environments.take().unwrapped
+    found = measure_exploitability(env, {"cards": 3}, (w.player, w.player), 400)
+    game = env.table
+    expected = exploitability(
+        game, (("cards", 3),), lambda position: {bold(0, f"Your move: {' or '.join(game.legal(position))}."): 1.0}
+    )
+    assert found["exploitability"] == pytest.approx(expected)
+    assert found["illegal"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_typed_run_learns_from_both_seats(train):
+    words = ["--axis", "cards=3", "hands=1", "--rollout", "table(measure=1)", "--recipe", "rae"]
+    run = train(KUHN, *words, "--prompts", "2", "--max-new-tokens", "4")
+    (row,) = read_rows(run, "metrics")
+    assert 0.0 < row["table/exploitability"] < 2.0
+    assert row["table/forfeits"] == 1.0
+    assert {r["role"] for r in read_rows(run, "trajectories")} == {"player_0"}
+
+
+def test_the_episodes_of_both_seats_give_the_gradient_of_their_payoffs(kuhn):
+    """The mean of advantage x score over the games of a uniform policy is the derivative of the expected payoff with
+    respect to the log-odds of each move, within four standard errors, at every information set."""
+    rng = np.random.default_rng(0)
+    w = kuhn(lambda session, text: legal_moves(text)[int(rng.integers(2))])
+    groups = TableRollout(measure=0).play(w.tasks(*[10] * 60), w.player)
+    scores: dict[str, list[float]] = {}
+    for group in groups:
+        for t in group.trajectories:
+            for turn in t.turns:
+                known = turn.observation.partition("Your card")[2]
+                first = legal_moves(turn.observation)[0]
+                # Against the mean of the group without the episode itself.
+                others = [o.outcome for o in group.trajectories if o is not t]
+                gain = 4 * (t.outcome - float(np.mean(others)))
+                scores.setdefault(known, []).append(gain * (0.5 if turn.action == first else -0.5))
+    game, params = Kuhn(), (("cards", 3),)
+    env: Any = w.environments.take().unwrapped
+    sets = information_sets(game, {"cards": 3}, 400) or {}
+    assert len(sets) == len(scores) == 12
+    for known, position in sets.items():
+        seat = game.to_move(position)
+        assert seat is not None
+
+        def payoff(odds: float, known=known, seat=seat) -> float:
+            def choose(at):
+                moves = game.legal(at)
+                here = game.to_move(at) == seat and game.known(at, seat) == known
+                share = 1 / (1 + np.exp(-odds)) if here else 0.5
+                return dict(zip(moves, (share, 1 - share), strict=True))
+
+            return (1 if seat == 0 else -1) * expected_payoff(game, params, (choose, choose))
+
+        exact = (payoff(1e-4) - payoff(-1e-4)) / 2e-4
+        found = np.array(scores[env.show(position, seat).partition("Your card")[2]])
+        games = 600  # of each seat; the deals are uniform, so games without this set add nothing
+        error = found.std() * np.sqrt(len(found)) / games
+        assert abs(found.sum() / games - exact) < 4 * error
