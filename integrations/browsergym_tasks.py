@@ -10,7 +10,8 @@
 A seed gives the same task as the environment palaestra/Shop-v0 with the same options. The site is served on a loopback
 port for the length of the episode. The episode ends with ``send_msg_to_user``, the answer ("done" where none is asked
 for): then our judge compares the database with the goal of the task. ``report_infeasible`` ends it without success, as
-every task can be done. The turns are BrowserGym's to limit, and nothing keeps the agent on the site.
+every task can be done. The turns are BrowserGym's to limit, and nothing keeps the agent on the site. Of templates on
+papers, whose files BrowserGym does not show, there are no tasks: a seed that draws one gives the task of a later draw.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ with needs_extra("palaestra.integrations.browsergym_tasks", "web"):
     from ..envs.web.browsers.commands import Command, read_command
     from ..envs.web.sites.databases import connect, release
     from ..envs.web.sites.site import SITES
+    from ..envs.web.tasks.paper_tasks import PapersTemplate
     from ..envs.web.tasks.plan import plan_from_start
-    from ..envs.web.tasks.template import judge, judged_rows, make_task_start, reached_by_rows
+    from ..envs.web.tasks.template import TEMPLATES, judge, judged_rows, make_task_start, reached_by_rows
     from ..envs.web.web_task import WebTaskEnv
 
 _ALL = ",".join(CONTROLS)
@@ -79,10 +81,15 @@ class SiteTask(AbstractBrowserTask):
             maker = env.unwrapped
             if not isinstance(maker, WebTaskEnv):
                 raise InputError(f"{env_id!r} is no web environment; take one of {', '.join(TASKS)}.")
-            _, self._info = maker.reset(
-                seed=int(self.random.randint(1 << 31)) if seed is None else seed, options=dict(options or {})
-            )
-            self.task = maker.here().task
+            for _ in range(100):
+                drawn = int(self.random.randint(1 << 31)) if seed is None else seed
+                _, self._info = maker.reset(seed=drawn, options=dict(options or {}))
+                self.task = maker.here().task
+                if not isinstance(TEMPLATES[f"{self.task.site}/{self.task.template}"], PapersTemplate):
+                    break
+                seed = None
+            else:
+                raise InputError(f"{env_id!r} draws templates on papers alone here; name others with templates=.")
         self.start = make_task_start(self.task)
         self._server: Any = None
 
