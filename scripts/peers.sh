@@ -41,13 +41,15 @@ for version in 3.12 3.13 3.14; do
     for python in "$(command -v "python$version" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
         # The stand-in that pyenv puts on the path fails where no version is chosen.
         if [[ -x $python ]] && "$python" -c '' 2>/dev/null; then
-            place=.venv-python$version wanted="$("$python" -VV) in $PWD, $(cat pyproject.toml constraints.txt | cksum)"
+            place=.venv-python$version
+            packages=(-e '.[grid,math,sql,web,chat]' pytest pytest-xdist hypothesis)
+            wanted="${packages[*]}, $("$python" -VV) in $PWD, $(cat pyproject.toml constraints.txt | cksum)"
             if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
                 rm -f "$place/installed"
                 echo "installing Python $version into $place (once, half a minute) ..." >&2
                 "$python" -m venv --without-pip "$place"
                 python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-compile \
-                    -c constraints.txt -e '.[grid,math,sql,web,chat]' pytest hypothesis
+                    -c constraints.txt "${packages[@]}"
                 printf '%s\n' "$wanted" >"$place/installed"
             fi
             break

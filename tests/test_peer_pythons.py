@@ -38,7 +38,6 @@ TESTS = [
     "tests/envs/test_param_env.py",
     "tests/envs/web/browsers/test_browser.py",
     "tests/rewards/answers",
-    "tests/scripts/test_eval.py",
     "tests/teachers/test_wrapper.py",
 ]
 
