@@ -283,6 +283,12 @@ def _print(
             further = (f"{line.columns[name].mean:.2f}" for name in table.columns)
             grid.add_row(escape(f"  {line.teacher}"), format_estimate(line.score, table), gain, *further)
         console.print(grid)
+        for setting in dict.fromkeys(line.setting for line in lines[name]):
+            if not table.lower and not any(line.score.mean for line in lines[name] if line.setting == setting):
+                console.print(
+                    f"Every score on {escape(setting)} is 0, which tells nothing of the teachers: give more --episodes, "
+                    "or easier tasks."
+                )
         # The oracle reads the student's state, so teachers are ranked without it.
         ranked = [line for line in lines[name] if line.teacher != ORACLE]
         standings = compare_over_settings(ranked, table.lower)

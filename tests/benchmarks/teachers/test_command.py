@@ -310,16 +310,30 @@ def test_fewer_than_five_seeds_give_no_verdict(seeds, verdict):
     assert compare_to_uniform(Line("2d", "sec", gain, gain, {}, {}), hypercube.TABLE) == verdict
 
 
-def test_equal_gains_of_three_seeds_are_not_called_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize(("best", "is_told"), [(0.0, True), (0.9, False)])
+def test_scores_that_are_all_zero_are_told_to_say_nothing(best: float, is_told: bool, tmp_path, capsys):
+    write_results(tmp_path, best, 0.0)
+    arguments = ["--tables", "T1", "--settings", "2d", "--teachers", "random", "sec", "--episodes", 12]
+    assert bench(*arguments, "--seeds", 3, "--out", tmp_path) == 0
+    assert ("Every score on 2d is 0" in " ".join(capsys.readouterr().out.split())) == is_told
+
+
+def write_results(folder: Path, best: float, worst: float, step: float = 0.0) -> None:
+    """Write results of three seeds, in which the teacher "sec" has the score ``best`` and uniform choice ``worst``, each
+    higher by ``step`` with the next seed."""
     made = {"length": 12, "setting": {"dimensions": 2, "cubes": 10}}
     lines = []
-    for teacher, score in (("random", 0.1), ("sec", 0.9)):
+    for teacher, score in (("random", worst), ("sec", best)):
         options = json.loads(json.dumps(runs.resolve_options(teacher)))
         for seed in range(3):
-            row = {"table": "T1", "setting": "2d", "teacher": teacher, "seed": seed, "score": score + seed / 1000}
+            row = {"table": "T1", "setting": "2d", "teacher": teacher, "seed": seed, "score": score + seed * step}
             row |= {"made": {**made, "teacher": options}, "curve": [[], []], "measures": {}, "heat": None}
             lines.append(json.dumps({**row, "calls": {}, "also": {}}))
-    (tmp_path / "results.jsonl").write_text("".join(line + "\n" for line in lines))
+    (folder / "results.jsonl").write_text("".join(line + "\n" for line in lines))
+
+
+def test_equal_gains_of_three_seeds_are_not_called_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    write_results(tmp_path, 0.9, 0.1, step=0.001)
     arguments = ["--tables", "T1", "--settings", "2d", "--teachers", "random", "sec", "--episodes", 12]
     assert bench(*arguments, "--seeds", 3, "--out", tmp_path) == 0
     shown = " ".join(capsys.readouterr().out.split())
