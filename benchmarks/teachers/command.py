@@ -286,8 +286,8 @@ def _print(
         for setting in dict.fromkeys(line.setting for line in lines[name]):
             if not table.lower and not any(line.score.mean for line in lines[name] if line.setting == setting):
                 console.print(
-                    f"Every score on {escape(setting)} is 0, which tells nothing of the teachers: give more --episodes, "
-                    "or easier tasks."
+                    f"Every score on {escape(setting)} is 0, which tells nothing of the teachers: give more "
+                    "--episodes, or easier tasks."
                 )
         # The oracle reads the student's state, so teachers are ranked without it.
         ranked = [line for line in lines[name] if line.teacher != ORACLE]

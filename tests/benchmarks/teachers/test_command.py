@@ -319,8 +319,8 @@ def test_scores_that_are_all_zero_are_told_to_say_nothing(best: float, is_told: 
 
 
 def write_results(folder: Path, best: float, worst: float, step: float = 0.0) -> None:
-    """Write results of three seeds, in which the teacher "sec" has the score ``best`` and uniform choice ``worst``, each
-    higher by ``step`` with the next seed."""
+    """Write results of three seeds: "sec" has the score ``best``, uniform choice ``worst``, and each is higher by
+    ``step`` with the next seed."""
     made = {"length": 12, "setting": {"dimensions": 2, "cubes": 10}}
     lines = []
     for teacher, score in (("random", worst), ("sec", best)):
