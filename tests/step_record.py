@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,8 @@ class RecordedLearner(Learner):
     def _evaluate(self, watch: Any, episodes: int) -> float:
         return super()._evaluate(watch, episodes) if self.config.eval_every else 0.0
 
-    def _prepare(self, fresh: bool = True) -> None:
-        super()._prepare(fresh)
+    def _prepare(self, checkpoint: Path | None = None) -> None:
+        super()._prepare(checkpoint)
         objective, update = self.parts.objective, self.parts.update
         _watch_method(self.parts.collector, "collect", self._see_collected)
         _watch_method(

@@ -107,6 +107,7 @@ class Objective:
             if name in known.union(*(part.target.provides for part in found)):
                 continue
             able = [key for key, producer in STAGES["measures"].items() if name in getattr(producer, "provides", ())]
+            able.sort(key=lambda key: key != name)  # others make the measure only where they are named
             if not able:
                 raise InputError(
                     f"{who} needs {name!r} of every episode, which neither this environment nor the learner supplies; "

@@ -111,8 +111,8 @@ class Watched(Learner):
 
     slow, ahead = 0.0, 0
 
-    def _prepare(self, fresh: bool = True) -> None:
-        super()._prepare(fresh)
+    def _prepare(self, checkpoint: Path | None = None) -> None:
+        super()._prepare(checkpoint)
         self.weights, self.trained, self.lead, self.updates = [copy.deepcopy(self.language.model)], [], [], 0
         self.played = 0
         run, collect = self.parts.update.run, self.parts.collector.collect
