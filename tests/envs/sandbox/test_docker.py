@@ -215,7 +215,8 @@ def test_runs_leak_nothing(sandbox: DockerSandbox):
         sandbox.run(SIX, LIMITS)
     before = used()
     for n in range(300):
-        job = Job("print('x' * 1000); open('x', 'w').write('x')\ndef f(x): return x", "abc", {}, (Call("f", (n,), seconds=20.0),))
+        program = "print('x' * 1000); open('x', 'w').write('x')\ndef f(x): return x"
+        job = Job(program, "abc", {}, (Call("f", (n,), seconds=20.0),))
         assert sandbox.run(job, LIMITS).ok
     after = used()
     assert after[0] <= before[0] + 512
