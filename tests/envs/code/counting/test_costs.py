@@ -214,7 +214,7 @@ def test_no_work_is_hidden(name: str):
     begun = time.process_time()
     with pytest.raises(OutOfWork):
         CountedProgram(f"import math, itertools, collections\ndef f():\n    return {HIDDEN[name]}").call("f", [], 9_000)
-    assert time.process_time() - begun < 0.5
+    assert time.process_time() - begun < 2.0
 
 
 # Lists of lists that are small, but have 2 to the 60 leaves.
