@@ -336,7 +336,7 @@ FLAWS: Mapping[str, Mapping[str, Callable[[SolvedTask, np.random.Generator], Fla
         **{kind: _premise(kind) for kind in ("wrong operator", "misread number")},
     },
 }
-"""How hard a flaw is to see -> kind of flaw -> function that plants it. Each of the "slip" kind is wrong in one line,
+"""Difficulty of seeing a flaw -> kind of flaw -> function that plants it. Each of the "slip" kind is wrong in one line,
 and from there on; a "subtle" one has the right answer after a wrong line, or only true equations."""
 
 ANY_FAMILY = ("another question", "wrong answer")

@@ -40,7 +40,7 @@ ABLATIONS: Mapping[str, Callable[[str, str], tuple[str, str]]] = {
     "no context": lambda prompt, response: ("", response),
     "last line": lambda prompt, response: (prompt, response.rstrip().rpartition("\n")[2]),
 }
-"""What is taken away -> function from prompt and response to what is left of them."""
+"""Name of an ablation -> function from prompt and response to what is left of them."""
 
 
 @dataclass(frozen=True, slots=True)

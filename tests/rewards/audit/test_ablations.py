@@ -1,4 +1,4 @@
-"""What a scorer reads, found by taking parts of the text away."""
+"""Ablations find the parts of a text that a scorer reads."""
 
 from __future__ import annotations
 
