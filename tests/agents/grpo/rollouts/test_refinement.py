@@ -80,7 +80,7 @@ def test_a_run_of_rgr_grpo_adds_a_row_to_each_group(train):
 
 
 def refining(world, says, right: str, **options):
-    """Play a tree of refinements, and return its questions and groups; ``says(failed answers in the prompt)`` is the next answer."""
+    """Return the groups and failed answers of a tree of refinements; ``says(failed answers)`` is the next answer."""
     seen: list[str] = []
 
     def script(session, text):
