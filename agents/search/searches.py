@@ -141,35 +141,27 @@ class MCTS(Search):
 
     def select(self, tree: StepTree, rng: np.random.Generator) -> StepNode | None:
         def score(node: StepNode) -> float:
-            parent = node.parent or tree.root
-            visits = node.visits + node.pending
-            return uct_score(node.total, visits, parent.visits + parent.pending, self.c)
+            above = node.parent or tree.root
+            return self._score(node, node.visits + node.pending, above.visits + above.pending)
 
         return _descend(tree, score)
+
+    def _score(self, node: StepNode, visits: int, above: int) -> float:
+        """Return a node's score, from its visits and those of its parent, running ones included."""
+        return uct_score(node.total, visits, above, self.c)
 
 
 @SEARCHES.register("puct")
 @dataclass(eq=False)
-class PUCT(Search):
+class PUCT(MCTS):
     """As `MCTS`, with exploration in proportion to the policy's probability of a step (geometric mean over its tokens).
 
     Args:
         c: constant of exploration, at least 0.
     """
 
-    c: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("c", self.c, 0)
-
-    def select(self, tree: StepTree, rng: np.random.Generator) -> StepNode | None:
-        def score(node: StepNode) -> float:
-            parent = node.parent or tree.root
-            visits = node.visits + node.pending
-            return puct_score(node.total / max(1, visits), node.prior, visits, parent.visits + parent.pending, self.c)
-
-        return _descend(tree, score)
+    def _score(self, node: StepNode, visits: int, above: int) -> float:
+        return puct_score(node.total / max(1, visits), node.prior, visits, above, self.c)
 
 
 def _discounted(node: StepNode) -> float:
