@@ -59,13 +59,13 @@ def installed_entry_points(group: str) -> EntryPoints:
     """Return the entry points of a group. The files of all installed packages are read once, and again after a change
     of ``sys.path`` or in one of its folders; to read them for every lookup would take milliseconds each time."""
 
-    def changed(folder: str) -> int:
+    def modified_at(folder: str) -> int:
         try:
             return os.stat(folder or os.curdir).st_mtime_ns
         except OSError:
             return 0
 
-    return _read_entry_points(tuple((folder, changed(folder)) for folder in sys.path)).select(group=group)
+    return _read_entry_points(tuple((folder, modified_at(folder)) for folder in sys.path)).select(group=group)
 
 
 @functools.lru_cache(maxsize=1)

@@ -164,7 +164,7 @@ class PUCT(MCTS):
         return puct_score(node.total / max(1, visits), node.prior, visits, above, self.c)
 
 
-def _discounted(node: StepNode) -> float:
+def _worth_while_pending(node: StepNode) -> float:
     """Return the value of a prefix with running episodes counted as 0."""
     return node.worth * node.visits / max(1, node.visits + node.pending)
 
@@ -175,7 +175,7 @@ class BestFirst(Search):
     """Continue the open prefix with the highest value, the shortest of equals."""
 
     def select(self, tree: StepTree, rng: np.random.Generator) -> StepNode | None:
-        return max(open_nodes(tree), key=_discounted, default=None)
+        return max(open_nodes(tree), key=_worth_while_pending, default=None)
 
 
 @SEARCHES.register("optimistic")
@@ -196,7 +196,7 @@ class Optimistic(Search):
 
     def select(self, tree: StepTree, rng: np.random.Generator) -> StepNode | None:
         def score(node: StepNode) -> float:
-            return optimistic_score(_discounted(node), node.visits + node.pending, self.c)
+            return optimistic_score(_worth_while_pending(node), node.visits + node.pending, self.c)
 
         return max(open_nodes(tree), key=score, default=None)
 
@@ -220,7 +220,7 @@ class EpsilonGreedy(Search):
         nodes = open_nodes(tree)
         if nodes and rng.random() < self.epsilon:
             return nodes[int(rng.integers(len(nodes)))]
-        return max(nodes, key=_discounted, default=None)
+        return max(nodes, key=_worth_while_pending, default=None)
 
 
 @SEARCHES.register("beam")
