@@ -24,7 +24,7 @@ from ..engines.policy_engine import PolicyEngine
 from ..evaluation import Report
 from ..language.model import LanguageModel, resolve_device
 from .collection.asynchronous import AsynchronousCollection, StepCollection
-from .collection.policies import keep_main, load_policies, make_policies, save_policies
+from .collection.policies import episodes_of, load_policies, make_policies, save_policies
 from .collection.policy_weights import separate_models
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
@@ -241,7 +241,7 @@ class Learner:
         begun = time.perf_counter()
         weights = update.update_reward_weights(collected.groups)
         rate, policies = self._rate(self.step, config.steps), self.parts.policies
-        own = keep_main(collected.trainable) if policies else collected.trainable
+        own = episodes_of(collected.trainable) if policies else collected.trainable
         tally, updates = update.run(own, data.streams, rate)
         for policy in policies.values():
             updates = {**updates, **policy.train(collected.trainable, self.step, rate * policy.config.lr / config.lr)}
@@ -354,10 +354,8 @@ class Learner:
         passes = single_process_passes(update.passes) if config.staleness else update.passes
         places = (parts.environments, parts.teacher, played, teacher, passes, measured, parts.rewriter)
         engine, spare = self.policy_engine, update.pending_bytes
-        parts.update, parts.collector = (
-            update,
-            TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies),
-        )
+        parts.update = update
+        parts.collector = TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies)
         parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
         if checkpoint is None:
             parts.collector.prepare_streams()

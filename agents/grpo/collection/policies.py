@@ -87,7 +87,7 @@ class Policy:
 
     def train(self, groups: Sequence[Group], step: int, rate: float) -> dict[str, float]:
         """Take the optimiser steps of an update; return its metrics, with the policy's name before each."""
-        own = [replace(group, trajectories=members) for group in groups if (members := self.own(group))]
+        own = episodes_of(groups, self.spec.name)
         prefix = f"{MAIN}/{self.spec.name}"
         metrics: dict[str, float] = {f"{prefix}/episodes": float(sum(len(group.trajectories) for group in own))}
         if self.update is None or self.objective is None:
@@ -103,10 +103,6 @@ class Policy:
     def has_signal(self) -> bool:
         """True if the latest update had a training signal other than penalties."""
         return self.update is not None and self.update.has_signal
-
-    def own(self, group: Group) -> tuple[Any, ...]:
-        """Return the trajectories of a group that this policy has sampled."""
-        return tuple(t for t in group.trajectories if t.policy == self.spec.name)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write weights and optimiser to a new folder; return the state of the objective."""
@@ -228,7 +224,9 @@ def load_policies(policies: Mapping[str, Policy], place: Path, states: Mapping[s
         policy.load(place / FOLDER / name, states[name])
 
 
-def keep_main(groups: Sequence[Group]) -> list[Group]:
-    """Return the groups without the episodes of other policies than the run's own."""
-    kept = [replace(group, trajectories=tuple(t for t in group.trajectories if not t.policy)) for group in groups]
+def episodes_of(groups: Sequence[Group], policy: str = "") -> list[Group]:
+    """Return the groups with the episodes of one policy only, by default the run's own, without empty groups."""
+    kept = [
+        replace(group, trajectories=tuple(t for t in group.trajectories if t.policy == policy)) for group in groups
+    ]
     return [group for group in kept if group.trajectories]
