@@ -226,7 +226,5 @@ def load_policies(policies: Mapping[str, Policy], place: Path, states: Mapping[s
 
 def episodes_of(groups: Sequence[Group], policy: str = "") -> list[Group]:
     """Return the groups with the episodes of one policy only, by default the run's own, without empty groups."""
-    kept = [
-        replace(group, trajectories=tuple(t for t in group.trajectories if t.policy == policy)) for group in groups
-    ]
+    kept = [replace(group, trajectories=tuple(t for t in group.trajectories if t.policy == policy)) for group in groups]
     return [group for group in kept if group.trajectories]
