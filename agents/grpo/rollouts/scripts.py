@@ -18,17 +18,6 @@ from typing import Any
 from ....checks import check_choice
 from ....errors import InputError, unknown_name
 
-READS: dict[str, Callable[[str], Any]] = {
-    "answer": lambda text: text,
-    "text": lambda text: text,
-    "question": lambda text: _in_tag(text, "question"),
-    "mark": lambda text: next((int(word) for word in re.findall(r"\d+", text)[-1:] if word in ("1", "2", "3")), None),
-    "score": lambda text: _read_score(text),
-}
-"""Kind of a line -> function that reads its text, with None for a text that cannot be read: "answer" to the
-environment's question, any "text", a "question" within its tag, a "mark" from 1 to 3, or a "score" from 0 to 10 within
-its tag, divided by 10."""
-
 
 def _in_tag(text: str, tag: str) -> str | None:
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
@@ -42,6 +31,18 @@ def _read_score(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0.0 <= value <= 1.0 else None
+
+
+READS: dict[str, Callable[[str], Any]] = {
+    "answer": lambda text: text,
+    "text": lambda text: text,
+    "question": lambda text: _in_tag(text, "question"),
+    "mark": lambda text: next((int(word) for word in re.findall(r"\d+", text)[-1:] if word in ("1", "2", "3")), None),
+    "score": _read_score,
+}
+"""Kind of a line -> function that reads its text, with None for a text that cannot be read: "answer" to the
+environment's question, any "text", a "question" within its tag, a "mark" from 1 to 3, or a "score" from 0 to 10 within
+its tag, divided by 10."""
 
 
 @dataclass(frozen=True)
