@@ -6,7 +6,7 @@ from __future__ import annotations
 from ....errors import InputError
 from ..recipes.stages import ROLLOUTS
 from .roles import Roles
-from .scripts import SCRIPTS, read_script
+from .scripts import debate, panel, pioneer_observer, proposer_solver_judge, read_script
 
 
 @ROLLOUTS.register("debate")
@@ -24,7 +24,7 @@ class Debate(Roles):
 
     def __init__(self, rounds: int = 2, critics: int = 1, horizon: int = 2):
         self.rounds, self.critics, self.horizon = rounds, critics, horizon
-        super().__init__(SCRIPTS["debate"](rounds, critics, horizon))
+        super().__init__(debate(rounds, critics, horizon))
 
 
 @ROLLOUTS.register("proposer_solver_judge")
@@ -43,7 +43,7 @@ class ProposerSolverJudge(Roles):
 
     def __init__(self, solvers: int = 0, pool: int = 1000, accepts: float = 0.7):
         self.solvers, self.pool, self.accepts = solvers, pool, accepts
-        super().__init__(SCRIPTS["proposer_solver_judge"](solvers, pool, accepts))
+        super().__init__(proposer_solver_judge(solvers, pool, accepts))
 
 
 @ROLLOUTS.register("pioneer_observer")
@@ -57,7 +57,7 @@ class PioneerObserver(Roles):
 
     def __init__(self, swap: int = 5):
         self.swap = swap
-        super().__init__(SCRIPTS["pioneer_observer"](swap))
+        super().__init__(pioneer_observer(swap))
 
 
 @ROLLOUTS.register("panel")
@@ -73,7 +73,7 @@ class Panel(Roles):
         if members < 1:
             raise InputError(f"a panel has at least one member, not {members}.")
         self.members = members
-        super().__init__(SCRIPTS["panel"](members))
+        super().__init__(panel(members))
 
 
 @ROLLOUTS.register("roles")

@@ -100,7 +100,6 @@ class RoleScript:
         swap: updates after which the policies of the first two roles are exchanged; 0: never.
         pool: most accepted questions that are kept, half of which replace the environment's in later prompts.
         accepts: score from which a question enters the pool.
-        paper: the paper that the script is of.
     """
 
     lines: tuple[ScriptLine, ...]
@@ -112,7 +111,6 @@ class RoleScript:
     swap: int = 0
     pool: int = 0
     accepts: float = 0.7
-    paper: str = ""
 
     def __post_init__(self) -> None:
         names: list[str] = []
@@ -174,7 +172,6 @@ def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> RoleScript:
         },
         rounds=rounds,
         horizon=horizon,
-        paper="CoMAS, arXiv 2510.08529",
     )
 
 
@@ -236,7 +233,6 @@ def proposer_solver_judge(solvers: int = 0, pool: int = 1000, accepts: float = 0
         },
         pool=pool,
         accepts=accepts,
-        paper="Multi-Agent Evolve, arXiv 2510.23595",
     )
 
 
@@ -255,23 +251,13 @@ def pioneer_observer(swap: int = 5) -> RoleScript:
         ),
         shared=True,
         swap=swap,
-        paper="CORY, arXiv 2410.06101",
     )
 
 
 def panel(members: int = 3) -> RoleScript:
     """Let several members answer, and pay agreement with their weighted vote (RLCCF)."""
     lines = (ScriptLine(f"member_{number}", "{question}", count=0, kind="answer") for number in range(members))
-    return RoleScript(tuple(lines), {"*": "rlccf"}, paper="RLCCF, arXiv 2508.12338")
-
-
-SCRIPTS: dict[str, Callable[..., RoleScript]] = {
-    "debate": debate,
-    "proposer_solver_judge": proposer_solver_judge,
-    "pioneer_observer": pioneer_observer,
-    "panel": panel,
-}
-"""Name -> function that writes the script."""
+    return RoleScript(tuple(lines), {"*": "rlccf"})
 
 
 def read_script(path: str | Path) -> RoleScript:
