@@ -3,7 +3,7 @@ panel, and scripts of files."""
 
 from __future__ import annotations
 
-from ....errors import InputError
+from ....checks import check_count
 from ..recipes.stages import ROLLOUTS
 from .roles import Roles
 from .scripts import debate, panel, pioneer_observer, proposer_solver_judge, read_script
@@ -70,9 +70,7 @@ class Panel(Roles):
     """
 
     def __init__(self, members: int = 3):
-        if members < 1:
-            raise InputError(f"a panel has at least one member, not {members}.")
-        self.members = members
+        self.members = check_count("members", members, 1)
         super().__init__(panel(members))
 
 

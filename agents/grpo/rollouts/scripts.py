@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ....checks import check_choice
+from ....checks import check_choice, check_count
 from ....errors import InputError, unknown_name
 
 
@@ -75,8 +75,7 @@ class ScriptLine:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(READS))
-        if self.count < 0:
-            raise InputError(f"count of the line {self.name or self.role!r} must be at least 0, not {self.count}.")
+        check_count(f"count of the line {self.name or self.role!r}", self.count, 0)
         object.__setattr__(self, "name", self.name or self.role)
 
     @property
@@ -128,8 +127,7 @@ class RoleScript:
             if role not in (*self.roles, "*"):
                 raise unknown_name("role of the script", role, self.roles)
         for number, low in (("rounds", 1), ("horizon", 0), ("swap", 0), ("pool", 0)):
-            if getattr(self, number) < low:
-                raise InputError(f"{number} of a script must be at least {low}, not {getattr(self, number)}.")
+            check_count(number, getattr(self, number), low)
 
     @property
     def roles(self) -> tuple[str, ...]:

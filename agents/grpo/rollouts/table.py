@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ....checks import check_count
 from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import TableSession
 from ....envs.players.table_game import TableGame
@@ -65,8 +66,7 @@ class TableRollout(Strategy):
     def __post_init__(self) -> None:
         names = (self.opponents,) if isinstance(self.opponents, str) else tuple(self.opponents)
         for name, least in (("every", 1), ("copies", 1), ("patience", 1), ("measure", 0), ("sets", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} of the rollout table must be at least {least}, not {getattr(self, name)}.")
+            check_count(name, getattr(self, name), least)
         if not names:
             raise InputError("the rollout table needs at least one opponent, such as 'self'.")
         self._names = names
