@@ -203,8 +203,7 @@ def read_policies(given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, P
 
 def _read(role: str, text: str) -> PolicySpec:
     parts = re.split(r":(?=lora\b|frozen\b|lr=|recipe=)", text)
-    model, spec = parts[0], PolicySpec(role, parts[0])
-    values: dict[str, str] = {}
+    model, values = parts[0], dict[str, str]()
     for part in parts[1:]:
         name, _, value = part.partition("=")
         values[name] = value
@@ -219,4 +218,4 @@ def _read(role: str, text: str) -> PolicySpec:
     if "lora" in values and lora < 1:
         raise InputError(f"the rank of the adapters of the role {role!r} must be at least 1, not {lora}.")
     lr = float(values["lr"]) if "lr" in values else None
-    return PolicySpec(spec.name, model, lora, "frozen" in values, values.get("recipe"), lr)
+    return PolicySpec(role, model, lora, "frozen" in values, values.get("recipe"), lr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ..grpo.batch.trajectory import Origin
@@ -159,7 +159,7 @@ class StepTree:
             return start
         given = start.inserts[0] if start.inserts else None
         at = given.at + len(given.ids) if given else 0
-        return Start(**{**vars(start), "inserts": (*start.inserts, Insert.of(at, cue, Origin.HINT))})
+        return replace(start, inserts=(*start.inserts, Insert.of(at, cue, Origin.HINT)))
 
     def add(self, node: StepNode, played: FinishedEpisode, starts: Sequence[int]) -> list[StepNode]:
         """Add a continuation of ``node`` that `begin` started, and return the new nodes.
