@@ -277,17 +277,18 @@ def histories() -> list[Row]:
 
 def searches() -> list[Row]:
     """List every search of ``palaestra eval --search``: name, summary, options, paper."""
-    return [
-        {"name": name, "summary": text, "options": parameters(value), "paper": paper(value)}
-        for name, value, text in _entries(_searches())
-    ]
+    return _rows_with_parameters(_searches())
 
 
 def values() -> list[Row]:
     """List every value of a search: name, summary, options, paper."""
+    return _rows_with_parameters(_values())
+
+
+def _rows_with_parameters(registry: Registry[Any]) -> list[Row]:
     return [
         {"name": name, "summary": text, "options": parameters(value), "paper": paper(value)}
-        for name, value, text in _entries(_values())
+        for name, value, text in _entries(registry)
     ]
 
 
