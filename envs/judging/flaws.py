@@ -83,6 +83,11 @@ class SolvedTask:
         """The answer as a number, which is the value of x in the lines of an equation in x."""
         return read_number(self.worked.answer)
 
+    @property
+    def key(self) -> str:
+        """The key that decides the split of the question."""
+        return self.family.split_key(self.task) or self.family.content_of(self.task)
+
     def refuses(self, answer: str) -> bool:
         """Return True if the family's verifier can judge ``answer`` and finds it wrong."""
         verdict = self.family.verify(self.task, answer)

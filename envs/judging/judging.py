@@ -135,8 +135,7 @@ class Judging(Question):
 
     def split_key(self, episode: Task) -> str:
         """Return the key of the question that is shown, so that no test question is judged in training."""
-        family, task = self.families[episode.data.of], episode.data.task
-        return family.split_key(task) or family.content_of(task)
+        return SolvedTask(self.families[episode.data.of], episode.data.task, {}).key
 
     def solver_cost(self, episode: Task) -> float:
         """Return the number of characters of the question and of its right solution, which a judge has to find."""

@@ -1,7 +1,9 @@
-"""Right and spoilt solutions as plain texts, to train reward models on and to audit them with.
+"""Right and spoilt solutions as plain texts:
 
-pairs = draw_pairs(300, of=["palaestra/Arithmetic-v0"], split="train")
-model.fit([Preference(pair.question, pair.right, pair.wrong) for pair in pairs])
+    pairs = draw_pairs(300, of=["palaestra/Arithmetic-v0"], split="train")
+    model.fit([Preference(pair.question, pair.right, pair.wrong) for pair in pairs])
+
+Reward models are trained on them and audited with them.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def draw_pairs(
         error = errors[len(pairs) % len(errors)]
         params = {"level": float(rng.random()) if level is None else level, "error": error}
         _, source, flaw = env.draw_spoilt(rng, params)
-        if env.belongs(source.family.split_key(source.task) or source.family.content_of(source.task)):
+        if env.belongs(source.key):
             texts = (write_solution(source.worked), write_solution(flaw.solution))
             pairs.append(SolutionPair(source.task.prompt, *texts, flaw.kind, error))
     raise InputError(f"there are not {count} {split} questions of {of}; take split='all', or fewer.")
