@@ -1,4 +1,4 @@
-"""Estimates of means: Student's interval of a mean, and the interquartile mean.
+"""Estimates: Student's interval of a mean, the interquartile mean, and the rank correlation.
 
 The interquartile mean follows Agarwal et al. 2021 (arXiv 2108.13264, section 4.3) and their library rliable.
 """
@@ -43,3 +43,14 @@ def interquartile_mean(values: Any) -> np.ndarray:
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     cut = ordered.shape[-1] // 4
     return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
+
+
+def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Spearman's correlation of two arrays [n], with ties at their mean rank; NaN if either is constant."""
+    ranks = []
+    for values in (x, y):
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks.append((np.cumsum(counts) - (counts - 1) / 2)[place])
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return math.nan
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
+from ...estimates import rank_correlation
 
 Score = Callable[[Sequence[str], Sequence[str]], Sequence[float]]
 """Function from prompts and responses to scores."""
@@ -80,20 +81,10 @@ def ablate(score: Score, pairs: Sequence[tuple[str, str, str]]) -> list[Ablation
         leads = scores[::2] - scores[1::2]
         accuracy = float(np.where(leads == 0, 0.5, leads > 0).mean())
         full = scores if name == "full" else full
-        rows.append(AblationRow(name, accuracy, rows[0].accuracy - accuracy if rows else 0.0, _spearman(full, scores)))
+        rows.append(
+            AblationRow(name, accuracy, rows[0].accuracy - accuracy if rows else 0.0, rank_correlation(full, scores))
+        )
     return rows
-
-
-def _spearman(one: np.ndarray, two: np.ndarray) -> float:
-    """Return the correlation of the ranks, equal values sharing their mean rank."""
-    ranks = []
-    for values in (one, two):
-        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-        ends = np.cumsum(counts)
-        ranks.append((ends - (counts - 1) / 2)[place])
-    if any(np.ptp(rank) == 0 for rank in ranks):
-        return float("nan")
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def calibration_error(leads: Sequence[float], bins: int = 10) -> float:

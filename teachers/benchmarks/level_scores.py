@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...estimates import rank_correlation
 from ..levels.scores import LEVEL_SCORES, Visit
 from ..levels.trajectories import trajectory_extras
 from ..signals import is_flat
@@ -195,12 +196,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
     """Return the rank correlation, with ties at their mean rank; 0 if either array is constant."""
     if is_flat(np.asarray(x)) or is_flat(np.asarray(y)):
         return 0.0
-    return float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
-
-
-def _ranks(x: np.ndarray) -> np.ndarray:
-    _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    return rank_correlation(x, y)
 
 
 def correlate_scores(student: Student, mazes: int = 200, episodes: int = 16, seed: int = 0) -> dict[str, float]:
