@@ -36,6 +36,10 @@ class WebState:
     answer: str | None = None
     boxes: tuple[Box, ...] = ()
 
+    def progress(self, milestones: int) -> float:
+        """Return the share of the task's ``milestones`` and of the end, which counts as one more, that is reached."""
+        return len(self.reached) / (milestones + 1)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> WebState:
         return self
 

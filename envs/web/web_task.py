@@ -284,19 +284,19 @@ class WebTaskEnv(Game):
         command, start = read_command(action), make_task_start(state.task)
         number = len(start.milestones)
         if isinstance(command, str):
-            return Transition(state, progress=len(state.reached) / (number + 1), action_error=command)
+            return Transition(state, progress=state.progress(number), action_error=command)
         if command.verb in ("answer", "infeasible"):
             return self._judge(state, command)
         try:
             site, browser = self._resume(state)
             error = browser.perform(command)
             if error:
-                return Transition(state, progress=len(state.reached) / (number + 1), action_error=error)
+                return Transition(state, progress=state.progress(number), action_error=error)
             tab, content, boxes = browser.tab(), site.state(), self._boxes_of(browser)
         except BrowserFailure as failure:
             self._drop()
             error = f"The browser failed: {failure}."
-            return Transition(state, progress=len(state.reached) / (number + 1), action_error=error[:300], valid=False)
+            return Transition(state, progress=state.progress(number), action_error=error[:300], valid=False)
         except BaseException:
             # An interruption may have come after the action took effect.
             self._drop()
@@ -310,7 +310,7 @@ class WebTaskEnv(Game):
             reached = reached | {page}
         after = WebState(state.task, content, tab, (*state.actions, str(command)), reached, boxes=boxes)
         self._open = OpenSite(after, site, browser)
-        return Transition(after, progress=len(after.reached) / (number + 1))
+        return Transition(after, progress=after.progress(number))
 
     def _judge(self, state: WebState, command: Command) -> Transition:
         from .tasks.template import judge, make_task_start
@@ -319,7 +319,7 @@ class WebTaskEnv(Game):
         success, why = judge(start, self._changed_rows(state), command.text)
         if command.verb == "infeasible":
             success, why = False, "The task can be done."
-        progress = 1.0 if success else len(state.reached) / (len(start.milestones) + 1)
+        progress = 1.0 if success else state.progress(len(start.milestones))
         over = replace(state, answer=command.text)
         return Transition(over, done=True, success=success, progress=progress, feedback=why)
 
