@@ -53,6 +53,9 @@ def test_newer_interpreters_import_everything_and_pass_tests_of_all_parts():
         pytest.skip("no other interpreter is there beside the checkout: bash scripts/peers.sh")
     with lock.open("a") as waiting:  # until it is made
         fcntl.flock(waiting, fcntl.LOCK_EX)
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    there = {version for version in ("3.12", "3.13", "3.14") if any(pyenv.glob(f"{version}.*/bin/python"))}
+    assert {f".venv-python{version}" for version in there} <= {home.name for home in ROOT.glob(".venv-python3.*")}
     for home in sorted(ROOT.glob(".venv-python3.*")):
         imported = run(home / "bin" / "python", "-c", IMPORTS)
         assert imported.returncode == 0, f"{home.name}: {imported.stderr[-3000:]}"

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import palaestra  # noqa: F401  # registers the ids
 from palaestra.envs.web.browsers.commands import Command, read_command
+from palaestra.errors import InputError
 from palaestra.integrations import browsergym_tasks
 
 
@@ -51,8 +52,20 @@ def play(env_id: str, seed: int, how: str, **options: Any) -> None:
     print(json.dumps(seen), flush=True)
 
 
+def refuse_papers() -> None:
+    """Print what is said of a template whose files BrowserGym does not show, and the templates of seven seeds."""
+    told = ""
+    try:
+        browsergym_tasks.SiteTask(1, "palaestra/Tracker-v0", env_options={"templates": "hand-in-sheet"})
+    except InputError as error:
+        told = str(error)
+    names = [browsergym_tasks.SiteTask(seed, "palaestra/Tracker-v0").task.template for seed in range(50, 57)]
+    print(json.dumps({"how": "papers", "told": told, "templates": names}), flush=True)
+
+
 if __name__ == "__main__":
     browsergym_tasks.use_chromium()
+    refuse_papers()
     play("palaestra/Shop-v0", 3, "solver", intent="account")
     play("palaestra/Forum-v0", 4, "cheat", intent="write")
     for way in ("wrong", "infeasible", "idle"):

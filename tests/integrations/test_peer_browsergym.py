@@ -12,6 +12,8 @@ from typing import Any
 import gymnasium as gym
 import palaestra
 import pytest
+from palaestra.envs.web.tasks.paper_tasks import PapersTemplate
+from palaestra.envs.web.tasks.template import TEMPLATES
 
 from ..envs.web.browsers.pages import missing_chromium  # isort: skip
 
@@ -45,6 +47,22 @@ def test_a_wrong_answer_and_a_report_end_the_episode_without_success_and_nothing
     assert episodes["infeasible"]["steps"] == [[0.0, True, False, 0.0, ""]]
     assert episodes["infeasible"]["feedback"] == "The task can be done."
     assert episodes["idle"]["steps"] == [[0.0, False, False, 0.0, ""]]
+
+
+def test_there_are_no_tasks_on_papers_whose_files_browsergym_does_not_show(episodes):
+    assert "draws templates on papers alone" in episodes["papers"]["told"]
+    drawn = [TEMPLATES[f"tracker/{name}"] for name in episodes["papers"]["templates"]]
+    assert not any(isinstance(template, PapersTemplate) for template in drawn)
+    # Without the rule one of these seeds would draw them.
+    env = gym.make("palaestra/Tracker-v0", split="all", disable_env_checker=True).unwrapped
+    own = []
+    for seed in range(50, 57):
+        env.reset(seed=seed)
+        own.append(TEMPLATES[f"tracker/{env.here().task.template}"])
+    assert any(isinstance(template, PapersTemplate) for template in own)
+    assert [a.name for a, b in zip(drawn, own, strict=True) if not isinstance(b, PapersTemplate)] == [
+        b.name for b in own if not isinstance(b, PapersTemplate)
+    ]
 
 
 def test_a_seed_is_the_same_task_as_in_our_environment(episodes):
