@@ -32,6 +32,7 @@ for module in pkgutil.walk_packages(palaestra.__path__, "palaestra."):
 assert "palaestra" not in absent, absent
 print(count)
 """
+VERSIONS = ("3.12", "3.13", "3.14")
 TESTS = [
     "tests/agents/evaluation/test_evaluate.py",
     "tests/envs/players",
@@ -42,24 +43,28 @@ TESTS = [
 ]
 
 
-def run(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(python: Path, output: Path, *arguments: str) -> str:
+    """Run a Python with arguments; return what it wrote. Into a file, as a pipe is open as long as any process that was
+    started has it."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "CI"))}
-    return subprocess.run([str(python), *arguments], cwd=ROOT, env=plain, capture_output=True, text=True)
+    with output.open("w") as file:
+        ended = subprocess.run([str(python), *arguments], cwd=ROOT, env=plain, stdout=file, stderr=file, timeout=900)
+    text = output.read_text()
+    assert ended.returncode == 0, text[-4000:]
+    return text
 
 
-def test_newer_interpreters_import_everything_and_pass_tests_of_all_parts():
-    lock = ROOT / ".venv-peers" / "lock"
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_newer_interpreter_imports_everything_and_passes_tests_of_all_parts(version: str, tmp_path: Path):
+    lock, python = ROOT / ".venv-peers" / "lock", ROOT / f".venv-python{version}" / "bin" / "python"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    if not any(pyenv.glob(f"{version}.*/bin/python")) and not python.exists():
+        return  # a machine has the interpreters that it has
     if not lock.is_file():
         pytest.skip("no other interpreter is there beside the checkout: bash scripts/peers.sh")
     with lock.open("a") as waiting:  # until it is made
         fcntl.flock(waiting, fcntl.LOCK_EX)
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    there = {version for version in ("3.12", "3.13", "3.14") if any(pyenv.glob(f"{version}.*/bin/python"))}
-    assert {f".venv-python{version}" for version in there} <= {home.name for home in ROOT.glob(".venv-python3.*")}
-    for home in sorted(ROOT.glob(".venv-python3.*")):
-        imported = run(home / "bin" / "python", "-c", IMPORTS)
-        assert imported.returncode == 0, f"{home.name}: {imported.stderr[-3000:]}"
-        assert int(imported.stdout.split()[-1]) > 300, home.name
-        tested = run(home / "bin" / "python", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS)
-        assert tested.returncode == 0, f"{home.name}: {tested.stdout[-3000:]}"
-        assert " passed" in tested.stdout or "100%" in tested.stdout, home.name
+    imported = run(python, tmp_path / "imported", "-c", IMPORTS)
+    assert int(imported.split()[-1]) > 300
+    tested = run(python, tmp_path / "tested", "-m", "pytest", "-x", "-p", "no:cacheprovider", *TESTS)
+    assert "100%" in tested

@@ -3,6 +3,7 @@ scripts that documentation shows."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -70,6 +71,8 @@ def run_script(words: list[str], folder: Path, strict: bool = True) -> tuple[int
 
 @cache
 def _start() -> subprocess.Popen[str]:
-    # It ends with this process, when its standard input is closed.
+    # It ends when its standard input is closed, even if this process is killed.
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=pipe, stdout=pipe, text=True)
+    process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=pipe, stdout=pipe, text=True)
+    atexit.register(process.communicate)
+    return process

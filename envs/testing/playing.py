@@ -60,12 +60,15 @@ def lacks_sandbox(env_id: str) -> bool:
     return False
 
 
+_SLOW_MODULES = {"sql", "web", "connect_four", "domineering", "memory_stores", "othello", "playground"}
+
+
 def plays_slowly(env_id: str) -> bool:
-    """Return True if an episode takes milliseconds or more (programs, SQL, web pages, a simulation). Tests play fewer
-    episodes of such families."""
+    """Return True if an episode takes ten milliseconds or more (programs, SQL, web pages, a simulation, a search);
+    tests play fewer episodes of such families."""
     inner: Any = make(env_id).unwrapped
-    slow = {"sql", "web"} & set(type(inner).__module__.split("."))
-    return getattr(inner, "needs_sandbox", False) or bool(slow) or simulates(env_id)
+    is_slow = not _SLOW_MODULES.isdisjoint(type(inner).__module__.split("."))
+    return is_slow or getattr(inner, "needs_sandbox", False) or simulates(env_id)
 
 
 def seeds(env_id: str, count: int, slow: int, simulated: int) -> range:

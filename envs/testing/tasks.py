@@ -231,7 +231,7 @@ def test_no_content_is_in_both_splits(env_id: str):
 @only_text
 def test_texts_are_as_short_and_plain_as_the_family_states(env_id: str):
     env: Any = make(env_id)
-    for seed in range(20):
+    for seed in seeds(env_id, 20, slow=8, simulated=4):
         observation, _, *steps = episode(env, seed)
         for text in [observation, *(step[1] for step in steps), *(step[0] for step in steps)]:
             assert text.isascii() or not facts(env_id).is_ascii

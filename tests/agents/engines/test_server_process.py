@@ -28,7 +28,8 @@ from palaestra.agents.engines.server_process import (
 from .process_groups import members  # isort: skip
 
 HOLDER = """
-import os, subprocess, sys, time
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background process of a shell ignores it
 guard = subprocess.Popen([sys.executable, "-S", *sys.argv[1:]], stdin=subprocess.PIPE, start_new_session=True)
 if not os.fork():
     time.sleep(600)  # a child that keeps the pipe open
@@ -151,13 +152,15 @@ def test_a_server_ends_with_its_starter_however_that_ends(tmp_path: Path, number
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     ) as holder:
-        assert holder.stdout is not None
-        group = int(holder.stdout.readline())
-        assert wait(lambda: len(members(group)) == 3)
-        holder.send_signal(number)
-        assert wait(lambda: not members(group))
-        assert not any(folder.exists() for folder in folders)
-        os.killpg(holder.pid, signal.SIGKILL)  # the child with the pipe
+        try:
+            assert holder.stdout is not None
+            group = int(holder.stdout.readline())
+            assert wait(lambda: len(members(group)) == 3)
+            holder.send_signal(number)
+            assert wait(lambda: not members(group))
+            assert not any(folder.exists() for folder in folders)
+        finally:
+            os.killpg(holder.pid, signal.SIGKILL)  # with the child that has the pipe
 
 
 def test_a_server_that_hangs_is_ended(tmp_path: Path, monkeypatch):

@@ -63,10 +63,10 @@ def test_there_are_templates_of_every_intent():
 
 
 @pytest.mark.parametrize("size", [24, 96])
-def test_the_solver_solves_twenty_tasks_of_every_template_at_every_size(size: int):
+def test_the_solver_solves_eight_tasks_of_every_template_at_every_size(size: int):
     solved = dict.fromkeys(NAMES, 0)
     for seed in range(60):
-        for place, name in enumerate(name for name in NAMES if solved[name] < 20):
+        for place, name in enumerate(name for name in NAMES if solved[name] < 8):
             template, rng = TEMPLATES[f"admin/{name}"], np.random.default_rng((seed, place))
             params = {"items": 1 + seed % 5, "constraints": 1 + seed // 5 % 4}
             database = connect(generate("admin", size, seed))
@@ -82,7 +82,7 @@ def test_the_solver_solves_twenty_tasks_of_every_template_at_every_size(size: in
             assert judge(start, judged_rows("admin", site.database), start.goal.answer or "done")[0], (name, seed)
             site.close()
             solved[name] += 1
-    assert min(solved.values()) == 20
+    assert min(solved.values()) == 8
 
 
 @pytest.mark.parametrize("name", NAMES)
