@@ -119,7 +119,7 @@ def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
     """Return the named rows of a table with the whole docstring and the options."""
     rows = []
     for row in (TABLES | ON_REQUEST)[kind]():
-        value = _WITH_OPTIONS[kind]()[row["name"]] if row["name"] in names else None
+        value = registry_of(kind)[row["name"]] if row["name"] in names else None
         if value is not None:
             when = {"when to use": value.when} if getattr(value, "when", "") else {}
             rows.append({**row, **when, "docstring": describe_class(value), "options": option_rows(value)})
@@ -162,6 +162,12 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "values": _values,
 }
 """Table whose rows have options -> function that returns its registry."""
+
+
+def registry_of(kind: str) -> Registry[Any]:
+    """Return the registry that the rows of a table with options come from."""
+    return _WITH_OPTIONS[kind]()
+
 
 _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     "recipes": recipe_rows,

@@ -7,12 +7,14 @@ from collections import defaultdict
 from typing import Any
 
 from ...agents.grpo.recipes import RECIPES
-from ...registry import Registry
-from ...rewards import REWARDS, VERIFIERS
-from ...scripts.docstrings import ARXIV, paper
+from ...agents.learners import LEARNERS
+from ...envs.tags import load_family
+from ...scripts import list as listing
+from ...scripts.docstrings import ARXIV, find_citation, paper
+from ...scripts.list_options import describe_class
 from ...scripts.list_stages import stages
-from ...teachers import TEACHERS
-from .markdown_text import inline, join, table
+from .env_pages import own_ids, page_name
+from .markdown_text import code, inline, join, table
 from .method_pages import own_names
 from .site_page import SiteContent, SitePage
 
@@ -31,28 +33,50 @@ def paper_pages() -> list[SitePage]:
     return [SitePage("papers.md", (("papers", "all"),), _page)]
 
 
-def methods() -> list[tuple[str, str, str, str, str]]:
-    """Return (citation, kind, name, link, state) of every registered method that names a paper."""
+def methods() -> list[tuple[str, str, str, str, str, str]]:
+    """Return (citation, kind, name, words that choose it, link, state) of every registered piece that names a paper."""
     found = []
     for name in own_names(RECIPES):
         recipe: Any = RECIPES[name]
-        found.append((str(recipe.paper), "recipe", name, f"recipes/{name}.md", _state(recipe.summary)))
-    registries: tuple[tuple[str, Registry[Any], str], ...] = (
-        ("teacher", TEACHERS, "teachers/{}.md"),
-        ("reward", REWARDS, "rewards/{}.md"),
-        ("verifier", VERIFIERS, "verifiers.md#{}"),
-    )
-    for kind, registry, link in registries:
+        found.append(
+            (str(recipe.paper), "recipe", name, f"--recipe {name}", f"recipes/{name}.md", _state(recipe.summary))
+        )
+    for kind, (one, words, link) in TYPED.items():
+        registry = LEARNERS if kind == "learners" else listing.registry_of(kind)
         for name in own_names(registry):
-            if cited := paper(registry[name]):
-                found.append((cited, kind, name, link.format(name), _state(registry[name].__doc__ or "")))
+            value = registry[name]
+            if cited := paper(value) if kind in OF_MODULES else find_citation(describe_class(value)):
+                state = _state(value.__doc__ or "")
+                found.append((cited, one, name, words.format(name), link.format(name), state))
     for stage, registry in stages().items():
         for name in own_names(registry):
             text = registry[name].__doc__ or ""
             for number in sorted(set(ARXIV.findall(text))):
-                link = f"components/{stage}.md#{name}"
-                found.append((f"arXiv {number}", f"component ({stage})", name, link, _state(text)))
+                words, link = f"--{stage} {name}", f"components/{stage}.md#{name}"
+                found.append((f"arXiv {number}", f"component ({stage})", name, words, link, _state(text)))
+    for env_id in own_ids():
+        text = load_family(env_id).__doc__ or ""
+        for number in sorted(set(ARXIV.findall(text))):
+            words, link = f'gym.make("{env_id}")', f"environments/{page_name(env_id)}.md"
+            found.append((f"arXiv {number}", "environment", env_id, words, link, _state(text)))
     return found
+
+
+TYPED = {
+    "teachers": ("teacher", "--teacher {}", "teachers/{}.md"),
+    "rewards": ("reward", "--shaping {}", "rewards/{}.md"),
+    "verifiers": ("verifier", 'verify("{}", answer, reference)', "verifiers.md#{}"),
+    "agents": ("agent", "--agent {}", "agents.md"),
+    "histories": ("history", "--history {}", "histories.md"),
+    "searches": ("search", "eval --search {}", "searches.md"),
+    "values": ("value of a search", 'eval --search "mcts(value={})"', "values.md"),
+    "bonuses": ("bonus", "--bonus {}", "bonuses.md"),
+    "designers": ("designer", "--bonus \"designed(designer='{}')\"", "designers.md"),
+    "learners": ("learner", "--learner {}", "learners.md"),
+}
+"""Table of `palaestra list` -> what one of its rows is, the words that choose it, and its page."""
+OF_MODULES = ("teachers", "rewards", "verifiers")
+"""Kinds whose modules hold one method each, so that a paper named by the module is the method's."""
 
 
 def _state(text: str) -> str:
@@ -60,7 +84,7 @@ def _state(text: str) -> str:
 
 
 def _page() -> SiteContent:
-    by_paper: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    by_paper: dict[str, list[tuple[str, str, str, str, str]]] = defaultdict(list)
     titles: dict[str, str] = {}
     for cited, *piece in methods():
         numbers = ARXIV.findall(cited) or [cited]
@@ -72,6 +96,7 @@ def _page() -> SiteContent:
             titles.setdefault(number, f"arXiv {number}")
     rows = []
     for number in sorted(by_paper, key=lambda key: (not key[0].isdigit(), key)):
-        for kind, name, link, state in by_paper[number]:
-            rows.append([inline(titles[number]), kind, f"[`{name}`]({link})", state])
-    return SiteContent(join("# Papers", LEAD, table(("paper", "is here a", "name", "state"), rows)))
+        for kind, name, words, link, state in by_paper[number]:
+            rows.append([inline(titles[number]), kind, f"[`{name}`]({link})", code(words), state])
+    columns = ("paper", "is here a", "name", "words that choose it", "state")
+    return SiteContent(join("# Papers", LEAD, table(columns, rows)))

@@ -90,7 +90,7 @@ SAMPLES = {
     "rewards/potential.md": ("potentials", "discount"),
     "recipes/dapo.md": ("<math", "overlong", "arXiv 2503.14476"),
     "components/surrogate.md": ("## gspo", "<math"),
-    "papers.md": ("arXiv 2503.14476", "`dapo`"),
+    "papers.md": ("arXiv 2503.14476", "`dapo`", "--recipe dapo", "eval --search mcts", "environments/apps-v0.md"),
     "engines.md": ("vllm",),
     "api/palaestra.envs.md": ("## Question", "**Args**"),
 }
