@@ -21,6 +21,7 @@ import numpy as np
 from ...checks import check_choice, check_count, check_number
 from ...errors import InputError, MissingExtra
 from ..param_space import ChoiceAxis, ParamSpace
+from ..registration import register
 from ..splits import check_split
 from ..task_env import TaskEnv
 from ..unicode import Unicode
@@ -236,4 +237,4 @@ class WebArena(TaskEnv):
         super().close()
 
 
-gym.register("palaestra/WebArena-v0", f"{__name__}:WebArena")
+register("palaestra/WebArena-v0", f"{__name__}:WebArena", listed=False)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .accessibility import Page
+from .accessibility import Page, frame_of
 from .browser import MOST_TABS, BrowserFailure
 from .chromium_engine import SECONDS, engine
 from .commands import Command
@@ -23,6 +23,7 @@ from .observations import WINDOW
 
 # Seconds until an action on a control that cannot be used is given up, and pixels of a turn of the wheel.
 _PATIENCE, _WHEEL = 5.0, 600
+_FOUND = "data-palaestra-found"
 _VIEWPORT = {"width": 1280, "height": 720}
 
 
@@ -136,11 +137,9 @@ class LiveBrowser:
         if command.verb == "scroll":
             return self._scroll(command.text)
         error = self._call(self._act, command)
-        if error:
-            return error
         time.sleep(self.settle)
-        self._call(self._read)
-        return None
+        self._call(self._read)  # also after an error: an address that was not found leaves the page, too
+        return error
 
     def _scroll(self, direction: str) -> str | None:
         """Show other lines; at the end of the page also turn the wheel, which makes some pages longer."""
@@ -167,8 +166,17 @@ class LiveBrowser:
             return f"{command.verb} was not possible: {message[:200]}"
 
     def _element(self, number: int) -> Any:
-        place = int(self.page.controls[number - 1].element.get("data-live"))
-        return self._seen.evaluate_handle("(seen, place) => seen.elements[place]", place).as_element()
+        control = self.page.controls[number - 1].element
+        found = self._seen.evaluate_handle("(seen, place) => seen.elements[place]", int(control.get("data-live")))
+        element = found.as_element()
+        if frame_of(control) is None:
+            return element
+        # An element of a frame can be clicked only by a handle that was made there.
+        frame = element.owner_frame()
+        element.evaluate(f"element => element.setAttribute('{_FOUND}', '')")
+        here = frame.query_selector(f"[{_FOUND}]")
+        here.evaluate(f"element => element.removeAttribute('{_FOUND}')")
+        return here
 
     def _use_control(self, command: Command) -> str | None:
         control, text, wait = self.page.controls[command.number - 1], command.text, {"timeout": _PATIENCE * 1e3}
