@@ -8,6 +8,7 @@ therefore not among `palaestra.envs.ids`.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import logging
 import weakref
@@ -33,6 +34,11 @@ _HELP = (
     'scroll down, back, goto /path, new_tab, tab N, close_tab. When all is done, write answer "text": the answer, or '
     '"done" where none is asked for. If it cannot be done, write infeasible "reason".'
 )
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+    _log.warning(text)
 
 
 class WebArena(TaskEnv):
@@ -111,7 +117,7 @@ class WebArena(TaskEnv):
         self._judge = None if judge is None else as_judge(judge)
         self._tasks, self.left_out = read_tasks(tasks, addresses, self._judge is not None)
         for reason, numbers in self.left_out.items():
-            _log.warning("%d tasks are left out (%s): %s", len(numbers), reason, ", ".join(numbers))
+            _say_once(f"tasks of {tasks} are left out, {reason}: {', '.join(numbers)}")
         if not self._tasks:
             raise InputError(f"no task of {tasks!r} can be judged here: {'; '.join(self.left_out) or 'there is none'}.")
         self.observation = check_choice("observation", observation, OBSERVATIONS)
