@@ -83,10 +83,11 @@ FUNCTIONS = (
     ),
 )
 
-# Actions with no or plain text, in the spelling of `Command` or as calls; as replies they have no other reading.
+# Actions with no or plain text, in the spelling of `Command` or as calls; as replies they have no other reading that
+# would do anything else.
 PLAIN = re.compile(
-    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back"
-    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+-]*"'
+    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back|close_tab"
+    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+?!’&%;-]*"|(?:answer|open_file) "[\w .,:@/()+?!’&%;-]+"'
     r"|[a-z_]+\((?:(?:'[\w .,:@/()+-]*'|-?[0-9]{1,6})(?:, (?!\))|(?=\))))*\)"
 )
 _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
