@@ -100,7 +100,9 @@ def test_an_episode_that_was_done_in_a_browser_is_kept_as_an_agents(
 def test_a_card_is_dragged_to_a_lane_with_cards_or_without():
     if missing_chromium():
         pytest.skip(missing_chromium())
-    env = gym.make("palaestra/Tracker-v0", disable_env_checker=True, templates="move-cards", difficulty=0.0).unwrapped
+    env: Any = gym.make(
+        "palaestra/Tracker-v0", disable_env_checker=True, templates="move-cards", difficulty=0.0
+    ).unwrapped
     page, _ = env.reset(seed=1)
     while 'button "Grab' not in page:
         page = env.step(env.oracle())[0]
