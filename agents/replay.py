@@ -104,8 +104,7 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
 
     def _see(self, observation: Any, info: Mapping[str, Any]) -> dict[str, Any]:
         picture = draw_png(self.env.render()) if self.env.render_mode == "rgb_array" else ""
-        seen = {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh"))}
-        return seen | {"page": self._draw_page(None)}
+        return {"seen": show_value(observation), "picture": picture, "fresh": bool(info.get("fresh")), "page": ""}
 
     def _draw_page(self, action: Any) -> str:
         """Return the page of a site, with the control of an action marked; "" in environments without such pages."""
@@ -117,6 +116,8 @@ class ReplayRecorder(gym.Wrapper[Any, Any, Any, Any]):
         steps, self._steps = self._steps, []
         if len(steps) < 2:
             return
+        # The other steps have their pages from before their actions.
+        steps[-1]["page"] = self._draw_page(None)
         name = self.env.spec.id if self.env.spec else type(self.env.unwrapped).__name__
         facts = {"agent": self.title, "seed": self._seed, **self._task}
         page = make_page(name, facts, steps, outcome, truncated)

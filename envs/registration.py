@@ -18,20 +18,26 @@ from ..registry import installed_entry_points
 
 TABLE = Path(__file__).with_name("registered.json")
 """Id -> "module:Class" of every environment of this package, so that none is imported before it is made."""
+ADAPTERS = Path(__file__).with_name("adapters.json")
+"""The same for environments that play the tasks of other projects and have no solver, which `ids` does not list."""
 _ids: list[str] = []
+_adapters: list[str] = []
 _stated: dict[str, str] = {}
 """Id -> entry point of the environments whose modules are imported."""
 _VERY_LIKE = 0.8
 """Minimum share of equal letters for suggesting one of Gymnasium's own ids for an unknown id."""
 
 
-def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwargs: Any) -> None:
+def register(
+    id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], *, listed: bool = True, **kwargs: Any
+) -> None:
     """Register an id, so that ``gymnasium.make(id)`` works and `ids` lists it.
 
     Args:
         id: "namespace/Name-v0".
         entry_point: "package.module:Class", or the class itself. A class that can be imported is kept as such a string,
             so that ``spec.to_json()`` works.
+        listed: False for an adapter of another project's tasks, which `ids` does not list.
         **kwargs: passed on to ``gymnasium.register`` (``max_episode_steps``, ``kwargs`` for the constructor, ...).
 
     Raises:
@@ -41,9 +47,9 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     named = isinstance(entry_point, type) and module and module != "__main__" and name.isidentifier()
     if named and getattr(sys.modules.get(str(module)), name, None) is entry_point:
         entry_point = f"{module}:{name}"
-    known = gym.registry.get(id)
+    known, own = gym.registry.get(id), _ids if listed else _adapters
     if (
-        id in _ids
+        id in own
         and known is not None
         and known.entry_point == entry_point
         and known.kwargs == kwargs.get("kwargs", {})
@@ -56,20 +62,22 @@ def register(id: str, entry_point: str | Callable[..., gym.Env[Any, Any]], **kwa
     except gym.error.Error as error:
         raise InputError(f"the environment id {id!r} cannot be registered: {error}") from None
     _stated[id] = str(entry_point)
-    if id not in _ids:
-        _ids.append(id)
+    if id not in own:
+        own.append(id)
 
 
 def register_table() -> None:
-    """Register the environments of this package by their entry points in `TABLE`."""
-    for env_id, place in json.loads(TABLE.read_text("utf-8")).items():
-        register(env_id, place)
+    """Register the environments of this package by their entry points in `TABLE` and `ADAPTERS`."""
+    for table in (TABLE, ADAPTERS):
+        for env_id, place in json.loads(table.read_text("utf-8")).items():
+            register(env_id, place, listed=table is TABLE)
     _stated.clear()
 
 
-def stated_by_modules() -> dict[str, str]:
-    """Return id -> entry point of the environments that imported modules have registered, in alphabetical order."""
-    return dict(sorted(_stated.items()))
+def stated_by_modules(listed: bool = True) -> dict[str, str]:
+    """Return id -> entry point of the environments that imported modules have registered, in alphabetical order: those
+    in `ids`, or the adapters."""
+    return {name: place for name, place in sorted(_stated.items()) if name in (_ids if listed else _adapters)}
 
 
 def register_installed() -> None:

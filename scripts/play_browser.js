@@ -40,6 +40,26 @@ document.addEventListener('click', event => {
   } else if (e.matches('[type=checkbox],[type=radio]')) send(`click [${number}]`);
 }, true);
 document.addEventListener('submit', stop, true);
+// A card of a board is dragged to a lane.
+const lanes = [...document.querySelectorAll('[data-widget~=board] section')];
+let dragged = 0;
+for (const card of document.querySelectorAll('[data-part~=card]')) card.draggable = true;
+document.addEventListener('dragstart', event => {
+  dragged = GIVEN.numbers[all.indexOf(event.target.querySelector('[data-part~=grab]'))];
+  event.dataTransfer.setData('text/plain', 'card');
+});
+document.addEventListener('dragover', event => { if (event.target.closest('section')) event.preventDefault(); });
+document.addEventListener('drop', event => {
+  const lane = event.target.closest('section');
+  if (!dragged || !lanes.includes(lane)) return;
+  stop(event);
+  const there = all.findIndex((e, place) => GIVEN.numbers[place] && lane.contains(e));
+  if (there >= 0) return send(`drag [${dragged}] [${GIVEN.numbers[there]}]`);
+  // The buttons of lanes have numbers once a card is grabbed.
+  const place = all.indexOf(lane.querySelector('[data-part~=drop]'));
+  const before = all.filter((_, one) => one < place && GIVEN.numbers[one]).length;
+  send(`click [${dragged}]`, `click [${before + lanes.indexOf(lane) + 1}]`);
+});
 document.addEventListener('input', event => {
   const e = event.target, number = GIVEN.numbers[all.indexOf(e)];
   if (number && e.matches('textarea,input:not([type=checkbox],[type=radio])')) typed.set(number, e.value);

@@ -1,4 +1,4 @@
-"""Write ``envs/registered.json``, after an environment was added, renamed or moved.
+"""Write ``envs/registered.json`` and ``envs/adapters.json``, after an environment was added, renamed or moved.
 
 usage: python -m palaestra.tools.update_registered
 """
@@ -10,15 +10,17 @@ import json
 
 from .. import envs
 from ..agents.atomic import write_atomically
-from ..envs.registration import TABLE, stated_by_modules
+from ..envs.registration import ADAPTERS, TABLE, stated_by_modules
 
 
-def read_modules() -> dict[str, str]:
-    """Import all families, and return id -> "module:Class" of the environments that they register."""
+def read_modules(listed: bool = True) -> dict[str, str]:
+    """Import all families, and return id -> "module:Class" of the environments that they register, those that are
+    listed or the adapters."""
     for name in envs.FAMILIES:
         importlib.import_module(f"{envs.__name__}.{name}")
-    return {key: place for key, place in stated_by_modules().items() if key.startswith("palaestra/")}
+    return {key: place for key, place in stated_by_modules(listed).items() if key.startswith("palaestra/")}
 
 
 if __name__ == "__main__":
-    write_atomically(TABLE, json.dumps(read_modules(), indent=0) + "\n")
+    for table in (TABLE, ADAPTERS):
+        write_atomically(table, json.dumps(read_modules(table is TABLE), indent=0) + "\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
-
+from ..registration import register
 from .peer_game import PeerGame
 
 
@@ -45,4 +44,4 @@ class GEM(PeerGame):
     )
 
 
-gym.register("palaestra/GEM-v0", f"{__name__}:GEM")
+register("palaestra/GEM-v0", f"{__name__}:GEM", listed=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gymnasium as gym
-
+from ..registration import register
 from .peer_game import PeerGame
 
 
@@ -45,4 +44,4 @@ class TextArena(PeerGame):
     )
 
 
-gym.register("palaestra/TextArena-v0", f"{__name__}:TextArena")
+register("palaestra/TextArena-v0", f"{__name__}:TextArena", listed=False)

@@ -20,6 +20,7 @@ from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra, shorten
 from ..param_space import ChoiceAxis, ParamSpace
 from ..peer_worker import PeerFailure, PeerWorker
+from ..registration import register
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 
@@ -190,4 +191,4 @@ class BrowserGym(TaskEnv):
         super().close()
 
 
-gym.register("palaestra/BrowserGym-v0", f"{__name__}:BrowserGym")
+register("palaestra/BrowserGym-v0", f"{__name__}:BrowserGym", listed=False)

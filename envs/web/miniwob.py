@@ -24,6 +24,7 @@ import numpy as np
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra, shorten
 from ..param_space import ChoiceAxis, ParamSpace
+from ..registration import register
 from ..task_env import TaskEnv
 from ..unicode import Unicode
 
@@ -409,4 +410,4 @@ def read_page_command(action: str) -> tuple[str, list[Any], str] | str:
     return verb, places, text
 
 
-gym.register("palaestra/MiniWoB-v0", f"{__name__}:MiniWoB")
+register("palaestra/MiniWoB-v0", f"{__name__}:MiniWoB", listed=False)

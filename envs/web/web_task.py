@@ -56,8 +56,8 @@ class WebTaskEnv(Game):
         lines: lines of a page shown at once, at least 6; ``scroll down`` shows more.
         prompt: as in `TaskEnv`, or "compact": without the instructions on actions, for models that learn actions from
             solutions.
-        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all but those that
-            need a picture. Unless given, the axes are restricted to values with which these templates have tasks, such
+        templates: names of the templates to draw tasks from, a list or a comma-separated text; None: all but those on
+            request. Unless given, the axes are restricted to values with which these templates have tasks, such
             as their intents.
         **kwargs: arguments of `TaskEnv`.
 
@@ -153,7 +153,8 @@ class WebTaskEnv(Game):
         else:
             raise InputError(f"{type(self).__name__} with {params} has no task in {MOST_DRAWS} draws.")
         task = replace(task, slots=tuple(sorted(slots.items())))
-        content = make_task_start(task).database
+        begun = make_task_start(task)
+        content = begun.database
         try:
             site, browser = self._make(content)
             browser.open("/")
@@ -162,6 +163,7 @@ class WebTaskEnv(Game):
             self._drop()
             site, browser = self._make(content)
             browser.open("/")
+        browser.files = begun.files
         state = WebState(task, content, browser.tab(), boxes=self._boxes_of(browser))
         self._open = OpenSite(state, site, browser)
         return state

@@ -7,7 +7,9 @@ import re
 import threading
 from typing import Any
 
+import gymnasium as gym
 import pytest
+from lxml import etree  # type: ignore[attr-defined]
 from palaestra.envs.web.browsers.accessibility import CONTROLS
 from palaestra.envs.web.browsers.chromium_engine import engine
 from palaestra.envs.web.browsers.commands import Command, read_command
@@ -93,6 +95,50 @@ def test_an_episode_that_was_done_in_a_browser_is_kept_as_an_agents(
     assert (row["agent"], row["is_success"]) == ("human-browser", True)
     assert [turn["action"] for turn in row["turns"]] == done
     assert re.search(r"Open http://127\.0\.0\.1:\d+/ in a browser", capsys.readouterr().out)
+
+
+def test_a_card_is_dragged_to_a_lane_with_cards_or_without():
+    if missing_chromium():
+        pytest.skip(missing_chromium())
+    env: Any = gym.make(
+        "palaestra/Tracker-v0", disable_env_checker=True, templates="move-cards", difficulty=0.0
+    ).unwrapped
+    page, _ = env.reset(seed=1)
+    while 'button "Grab' not in page:
+        page = env.step(env.oracle())[0]
+    player = BrowserPlayer(lambda line: None)
+    player.bind([env])
+    running = engine()
+    tab = running.call(lambda: running.chromium.new_context().new_page())
+    card, lanes = "[data-part~=card]", "[data-widget~=board] section"
+
+    def drag(lane: int) -> list[str]:
+        """Return the actions of a drag of the first card, given the index of a lane."""
+        actions: list[str] = []
+        asking = threading.Thread(target=lambda: actions.extend(player.act([None], [{}])), daemon=True)
+        asking.start()
+        running.call(tab.goto, player.url)
+        target = {"target_position": {"x": 20, "y": 20}}
+        running.call(lambda: tab.locator(card).first.drag_to(tab.locator(lanes).nth(lane), **target))
+        asking.join(30)
+        while not player._actions.empty():
+            actions += player.act([None], [{}])
+        return actions
+
+    def cards_in_lanes() -> list[int]:
+        sections = etree.fromstring(env.here().tab.html, etree.HTMLParser()).iter("section")
+        return [len(section.findall("article")) for section in sections]
+
+    before = cards_in_lanes()
+    empty = before.index(0)
+    for verbs in (["click", "click"], ["drag"]):
+        actions = drag(empty)
+        assert [action.split()[0] for action in actions] == verbs
+        assert [env.step(action)[4]["action_error"] for action in actions] == [None] * len(actions)
+    assert cards_in_lanes()[empty] == 2
+    running.call(tab.context.close)
+    player.close()
+    env.close()
 
 
 def test_other_environments_have_no_page(capsys: pytest.CaptureFixture[str]):

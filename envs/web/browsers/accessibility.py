@@ -140,6 +140,7 @@ class Page:
     Args:
         html: the document.
         has_widgets, has_toast: True if parts of the page are widgets, and if one of them vanishes soon; see `widgets`.
+        has_current: True if a control may be marked as current, as the link of this page.
         descriptions: cache of the observation lines without edits: function that writes a line -> lines; see
             `observations`.
     """
@@ -147,6 +148,7 @@ class Page:
     html: str
     has_widgets: bool = field(init=False)
     has_toast: bool = field(init=False)
+    has_current: bool = field(init=False)
     controls: list[Control] = field(init=False, default_factory=list)
     descriptions: dict[Any, list[str]] = field(init=False, default_factory=dict)
 
@@ -157,8 +159,11 @@ class Page:
         source = text.lower()
         self.has_widgets = b"data-widget" in source
         self.has_toast = self.has_widgets and b"data-left" in source
+        self.has_current = b"aria-current" in source
         self._hides = source.count(b"hidden") > source.count(b'type="hidden"') or b" inert" in source
         self._disables, self._names = b"disabled" in source, b"aria-label" in source
+        self._states = [one for one in _STATES.items() if self.has_widgets and one[0].encode() in source]
+        self._sorts = self.has_widgets and b"aria-sort" in source
         self._frames = FRAME.encode() in source
         self._labels: dict[tuple[Any, str], str] | None = None
         self._places = {element: place for place, element in enumerate(self.root.iter(*CONTROLS))}
@@ -302,12 +307,13 @@ class Page:
 
     def states_of(self, control: Control) -> str:
         """Return the states of a control in words, each after a space, such as " expanded"."""
-        if not self.has_widgets:
-            return ""
-        element = control.element
-        words = "".join(names.get(element.get(name), "") for name, names in _STATES.items())
-        order = element.getparent().get("aria-sort") if element.getparent() is not None else None
-        return f"{words} sorted {order}" if order else words
+        element, states = control.element, ""
+        for name, words in self._states:
+            if value := element.get(name):
+                states += words.get(value, "")
+        if self._sorts and (order := element.getparent().get("aria-sort")):
+            states += f" sorted {order}"
+        return states
 
     # Names.
 

@@ -187,17 +187,19 @@ class Browser:
             case "key" | "write":
                 control = self.page.controls[self.focused - 1] if self.focused else None
                 return (type_text if command.verb == "write" else press_key)(self, control, command.text)
-            case "click_at" | "dblclick_at" | "drag_at":
+            case "click_at" | "dblclick_at" | "drag_at" | "upload_at":
                 if not self.has_boxes:
-                    instead = "drag [ID] [ID]" if command.verb == "drag_at" else "click [ID]"
-                    return f"{command.verb} needs a page with a layout (backend='chromium'); use {instead}."
+                    instead = {"drag_at": "drag [ID] [ID]", "upload_at": 'upload [ID] "name"'}
+                    other = instead.get(command.verb, "click [ID]")
+                    return f"{command.verb} needs a page with a layout (backend='chromium'); use {other}."
                 if command.verb == "drag_at":
                     return self.drag(*map(float, command.text.split()))
-                control = self.control_at(*map(float, command.text.split()))
+                x, y, *name = command.text.split(" ", 2)
+                control = self.control_at(float(x), float(y))
                 if control is None:
                     self.focused = 0
-                    return None
-                return self.carry_out(Command(command.verb.removesuffix("_at"), control.number))
+                    return "There is no field for files at this point." if name else None
+                return self.carry_out(Command(command.verb.removesuffix("_at"), control.number, "".join(name)))
             case "open_file":
                 found = find_file(self.files, command.text)
                 if isinstance(found, str):

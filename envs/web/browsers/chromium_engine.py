@@ -2,7 +2,7 @@
 
 Playwright can be used only in the thread that started it, so one thread makes all calls to Chromium for all other
 threads. The server listens on 127.0.0.1 only, and finds the site of a request by a secret in a header that each browser
-context sends. Chromium resolves no other host names. Both end with the process.
+context sends. Chromium resolves no host names but those that an engine is made for. Both end with the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "ch
 _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-proxy-server"),
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     # A page then takes a fifth less processor time: without a process for drawing, and without a new frame in the
     # browser for each page of a site (RenderDocument). This list replaces Playwright's, whose others it repeats.
     "--in-process-gpu",
@@ -72,6 +71,9 @@ class QuietHandler(WSGIRequestHandler):
 class ChromiumEngine:
     """A running Chromium and its web server. `engine` returns the instance of this process.
 
+    Args:
+        hosts: names of hosts that pages may come from, beside this machine's loopback address.
+
     Attributes:
         sites: secret of a browser context -> WSGI application that answers its requests.
         replays: secret -> documents that answer the next request for a page, instead of the site, and the next
@@ -79,7 +81,7 @@ class ChromiumEngine:
         cookies_set: secrets of browser contexts whose site has set or deleted cookies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: frozenset[str] = frozenset()) -> None:
         self.sites: dict[str, Any] = {}
         self.replays: dict[str, dict[str, str]] = {}
         self.cookies_set: set[str] = set()
@@ -90,7 +92,9 @@ class ChromiumEngine:
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         self._started = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(find_chromium(),), daemon=True)
+        rules = ", ".join(["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in sorted({"127.0.0.1", *hosts}))])
+        arguments = [*_ARGUMENTS, f"--host-resolver-rules={rules}"]
+        self._thread = threading.Thread(target=self._work, args=(find_chromium(), arguments), daemon=True)
         self._thread.start()
         atexit.register(self.stop)
 
@@ -126,7 +130,7 @@ class ChromiumEngine:
             self.replays.pop(secret, None)
         return html
 
-    def _work(self, program: str) -> None:
+    def _work(self, program: str, arguments: list[str]) -> None:
         from playwright.sync_api import sync_playwright
 
         failure: Exception | None = None
@@ -134,7 +138,7 @@ class ChromiumEngine:
         try:
             playwright = sync_playwright().start()
             self.chromium = playwright.chromium.launch(
-                executable_path=program, args=list(_ARGUMENTS), timeout=START_SECONDS * 1e3
+                executable_path=program, args=arguments, timeout=START_SECONDS * 1e3
             )
         except Exception as error:
             failure = error
@@ -184,16 +188,19 @@ class ChromiumEngine:
 
 
 _STARTING = threading.Lock()
-_engines: dict[int, ChromiumEngine] = {}
+_engines: dict[tuple[int, frozenset[str]], ChromiumEngine] = {}
 
 
-def engine() -> ChromiumEngine:
-    """Return the engine of this process, started on first use. After a fork, the child starts a new one."""
+def engine(hosts: frozenset[str] = frozenset()) -> ChromiumEngine:
+    """Return the engine of this process that reaches ``hosts``, started on first use. After a fork, the child starts a
+    new one."""
+    key = os.getpid(), hosts
     with _STARTING:
-        running = _engines.get(os.getpid())
+        running = _engines.get(key)
         if running is None or running.is_lost:
             if running is not None:
                 running.stop()
-            _engines.clear()
-            _engines[os.getpid()] = ChromiumEngine()
-        return _engines[os.getpid()]
+            for other in [one for one in _engines if one[0] != os.getpid()]:
+                del _engines[other]
+            _engines[key] = ChromiumEngine(hosts)
+        return _engines[key]

@@ -83,17 +83,18 @@ FUNCTIONS = (
     ),
 )
 
-# Actions with no or plain text, in the spelling of `Command` or as calls; as replies they have no other reading.
+# Actions with no or plain text, in the spelling of `Command` or as calls; as replies they have no other reading that
+# would do anything else.
 PLAIN = re.compile(
-    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back"
-    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+-]*"'
+    r"click \[[0-9]{1,6}\]|press \[[0-9]{1,6}\] (?:Enter|Space)|scroll (?:down|up)|back|close_tab"
+    r'|(?:fill|select) \[[0-9]{1,6}\] "[\w .,:@/()+?!’&%;-]*"|(?:answer|open_file) "[\w .,:@/()+?!’&%;-]+"'
     r"|[a-z_]+\((?:(?:'[\w .,:@/()+-]*'|-?[0-9]{1,6})(?:, (?!\))|(?=\))))*\)"
 )
 _VERBS = {"type": "fill", "enter": "fill", "input": "fill", "choose": "select", "go to": "goto", "open": "goto"}
 _CALL = re.compile(r"([a-z_]+)\s*\((.*)\)\s*;?", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(
     r"(click|fill|type|enter|input|select|choose|check|uncheck|hover|focus|press|scroll|back|goto|go to|open|wait"
-    r"|dblclick|click_at|dblclick_at|key|write|forward|new_tab|tab|close_tab|open_file|upload|drag|drag_at"
+    r"|dblclick|click_at|dblclick_at|upload_at|key|write|forward|new_tab|tab|close_tab|open_file|upload|drag|drag_at"
     r"|answer|infeasible)\b"
     r"(?:[ \t]+on\b)?\s*(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -171,6 +172,8 @@ def read_command(action: str) -> Command | str:
             return _check(Command(verb, 0, rest))
         case "click_at" | "dblclick_at" | "drag_at":
             return _check(Command(verb, 0, " ".join(re.split(r"[\s,]+", rest.strip("()")))))
+        case "upload_at":
+            return _check(Command(verb, 0, rest))
         case "goto" | "answer" | "infeasible" | "key" | "write" | "open_file":
             text = _read_text(rest)
             return text if isinstance(text, _ReadError) else _check(Command(verb, 0, text))
@@ -227,6 +230,8 @@ def _check(command: Command) -> Command | str:
     if verb in _POINTS and not re.fullmatch(" ".join([_POINT.pattern] * _POINTS[verb]), text):
         places = "a point" if _POINTS[verb] == 1 else "two points"
         return f"{verb} needs {places} in pixels, such as {verb} {' '.join(['120 340'] * _POINTS[verb])}."
+    if verb == "upload_at" and not re.fullmatch(f"{_POINT.pattern} .+", text):
+        return "upload_at needs a point in pixels and the name of a file, such as upload_at 120 340 list.csv."
     if verb == "drag" and (place := _ID.fullmatch(text)) is not None and not place[3]:
         return replace(command, text=f"[{place[1] or place[2]}]")
     if verb == "drag":

@@ -53,10 +53,18 @@ def _mouse_dblclick(x: float, y: float, button: str = "left") -> Parts:
 
 
 def _upload_file(bid: Any, file: Any) -> Parts:
+    return "upload", bid, _require_one(file)
+
+
+def _mouse_upload_file(x: float, y: float, file: Any) -> Parts:
+    return "upload_at", None, f"{x} {y} {_require_one(file)}"
+
+
+def _require_one(file: Any) -> Any:
     several = list(file) if isinstance(file, (list, tuple)) else [file]
     if len(several) != 1:
         raise BadCall("A field takes one file here.")
-    return "upload", bid, several[0]
+    return several[0]
 
 
 def _select_option(bid: Any, options: Any) -> Parts:
@@ -97,6 +105,7 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "mouse_click": _mouse_click,
     "mouse_dblclick": _mouse_dblclick,
     "mouse_drag_and_drop": lambda from_x, from_y, to_x, to_y: ("drag_at", None, f"{from_x} {from_y} {to_x} {to_y}"),
+    "mouse_upload_file": _mouse_upload_file,
     # Pages do not react to where the mouse is.
     "mouse_move": lambda x, y: ("wait", None, ""),
     "noop": lambda wait_ms=1000: ("wait", None, ""),
@@ -104,7 +113,7 @@ CALLS: Mapping[str, Callable[..., Parts]] = {
     "report_infeasible": lambda reason: ("infeasible", None, reason),
 }
 """Name of a high-level action -> function with its parameters that returns the parts of a command."""
-REFUSED = frozenset({"keyboard_up", "keyboard_down", "mouse_up", "mouse_down", "mouse_upload_file"})
+REFUSED = frozenset({"keyboard_up", "keyboard_down", "mouse_up", "mouse_down"})
 """Names of high-level actions that cannot be done here."""
 
 

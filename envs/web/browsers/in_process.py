@@ -23,11 +23,14 @@ from .page_frames import fill_frames, replace_frame
 from .tab import Tab
 from .widgets import find_effects, run_event
 
-MOST_REDIRECTS, MOST_ANSWERS = 10, 2_000
+MOST_REDIRECTS, MOST_ANSWERS, MOST_EFFECTS = 10, 2_000, 256
 Answer = tuple[int, list[tuple[str, str]], bytes]
 """(status, headers, content) of a response."""
 # Cache of responses to GET, oldest first: (class and state of the site, address, cookies) -> response.
 _ANSWERS: dict[tuple[Any, ...], Answer] = {}
+# Cache of the effects of other requests, likewise: (class and state of the site, request, cookies) -> (state that the
+# site is in then, response).
+_EFFECTS: dict[tuple[Any, ...], tuple[Any, Answer]] = {}
 _ENVIRON: dict[str, Any] = {
     **{"SERVER_NAME": "site.invalid", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1", "SCRIPT_NAME": ""},
     **{"HTTP_HOST": "site.invalid", "REMOTE_ADDR": "127.0.0.1", "wsgi.version": (1, 0), "wsgi.url_scheme": "http"},
@@ -131,7 +134,7 @@ class InProcessBrowser(Browser):
         """Send a request, and follow redirects as browsers do: with GET, except for 307 and 308. Return the last
         request, and status and text of the answer to it, with True if it is plain text."""
         for _ in range(MOST_REDIRECTS):
-            status, headers, content = self._get(request) if request.method == "GET" else self._call(request)
+            status, headers, content = self._get(request) if request.method == "GET" else self._post(request)
             for name, value in headers:
                 if name.lower() == "set-cookie":
                     for cookie, morsel in SimpleCookie(value).items():
@@ -153,8 +156,7 @@ class InProcessBrowser(Browser):
 
     def _get(self, request: FormRequest) -> Answer:
         """Return the response to a GET request: the cached one for the same request in the same state of the site, or
-        else the site's. The cache is shared by all browsers; responses to requests that change the site are not
-        cached."""
+        else the site's. The cache is shared by all browsers."""
         state = self.site.state()
         key = type(self.site), state, request.url, self.cookies()
         answer = _ANSWERS.get(key)
@@ -165,6 +167,22 @@ class InProcessBrowser(Browser):
                     _ANSWERS.pop(next(iter(_ANSWERS)), None)
                 _ANSWERS[key] = answer
         return answer
+
+    def _post(self, request: FormRequest) -> Answer:
+        """Return the response to a request that may change the site. If another browser has sent the same request in
+        the same state of the site, the site goes into the state that it led to: the same object, so that the pages that
+        follow are shared, too."""
+        key = type(self.site), self.site.state(), request, self.cookies()
+        known = _EFFECTS.get(key)
+        if known is None:
+            answer = self._call(request)
+            while len(_EFFECTS) >= MOST_EFFECTS:
+                _EFFECTS.pop(next(iter(_EFFECTS)), None)
+            _EFFECTS[key] = self.site.state(), answer
+            return answer
+        if known[0] is not key[1]:
+            self.site.restore(known[0])
+        return known[1]
 
     def _call(self, request: FormRequest) -> Answer:
         url, body = urlsplit(request.url), request.body.encode()

@@ -59,10 +59,18 @@ def describe_controls(page: Page, edits: Edits) -> list[str]:
 
 
 def _line_of_tree(page: Page, line: PageLine, edits: Edits) -> str:
-    margin, control = "  " * line.depth, line.control
+    control = line.control
     if control is None:
-        return f"{margin}{line.role} {quote(line.name)}" if line.name else f"{margin}{line.role}"
-    return f"{margin}[{control.number}] {line.role} {quote(line.name)}{_states(page, control, edits)}"
+        return _write_line(line.depth, 0, line.role, line.name)
+    return _write_line(line.depth, control.number, line.role, line.name) + _states(page, control, edits)
+
+
+# Cached, as many pages of a site begin alike.
+@functools.lru_cache(maxsize=16_384)
+def _write_line(depth: int, number: int, role: str, name: str) -> str:
+    """Return a line of the tree without states; ``number`` is the id of a control, or 0."""
+    place = f"{'  ' * depth}[{number}] " if number else "  " * depth
+    return f"{place}{role} {quote(name)}" if name or number else f"{place}{role}"
 
 
 def value_of(control: Control, edits: Edits) -> Value:
@@ -73,7 +81,7 @@ def value_of(control: Control, edits: Edits) -> Value:
 def _states(page: Page, control: Control, edits: Edits) -> str:
     element, role, states = control.element, control.role, ""
     if role in ("link", "button", "unsupported"):
-        if element.get("aria-current"):
+        if page.has_current and element.get("aria-current"):
             states = " current"
     else:
         value = value_of(control, edits)

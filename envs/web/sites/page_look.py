@@ -38,7 +38,13 @@ def draw_page(html: str, edits: Sequence[tuple[int, Value]] = (), number: int = 
     page, root = parse_page(html), parse_document(encode_document(html))
     elements = list(root.iter(*CONTROLS))
     for place, value in edits:
-        write_value(elements[page.controls[place - 1].place], value)
+        control = page.controls[place - 1]
+        element = elements[control.place]
+        if control.role == "file":
+            # Browsers show no name of a file that a document states.
+            element.tail = f" {value} {element.tail or ''}"
+        else:
+            write_value(element, value)
     if 1 <= number <= len(page.controls):
         elements[page.controls[number - 1].place].set("id", MARK)
     for one in list(root.iter("link", "script", "base")):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..browsers.stored_files import StoredFile
 from ..sites.details_content import DetailsPages
 from ..sites.papers_content import PAPERS, Papers
 from .draws import pick, quote_titles
@@ -198,6 +199,53 @@ class HandInSheet(PapersTemplate, PlanTemplate):
             walk.click("button", "Hand in")
 
 
+class HandInGiven(PapersTemplate, PlanTemplate):
+    """Hand in those of several given files that are about some objects; their names say nothing about them."""
+
+    name, on_request, more_objects = "hand-in-given", True, 2
+    question = (
+        'For {which}: find the file about it among those that you have, and hand it in as "{hand_in}" among the papers.'
+    )
+
+    def draw_more(self, rng: Rng, titles: list[str], params: Params) -> Slots:
+        return {"order": tuple(rng.permutation(len(titles)).tolist())}
+
+    def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
+        slots = super().draw(rng, database, params)
+        if slots is None:
+            return None
+        # The last objects are those of files that nobody asks for.
+        own, others = slots["objects"][: -self.more_objects], slots["objects"][-self.more_objects :]
+        return {**slots, "objects": own, "others": tuple(title for _, title, *_ in others)}
+
+    def words(self, slots: Slots) -> Mapping[str, str]:
+        return {**super().words(slots), "hand_in": self.papers.hand_in}
+
+    def files(self, slots: Slots) -> tuple[StoredFile, ...]:
+        titles = [*(title for _, title, *_ in slots["objects"]), *slots["others"]]
+        return tuple(
+            StoredFile(f"scan-{place}.txt", self.papers.sheet_of(titles[index]))
+            for place, index in enumerate(slots["order"], 1)
+        )
+
+    def goal(self, database: Database, slots: Slots) -> Goal:
+        rows = tuple(
+            (number, self.papers.hand_in, self.papers.sheet_of(title)) for number, title, *_ in slots["objects"]
+        )
+        return Goal(added={"plans": rows}, milestone_pages=self.paths(slots))
+
+    def solve(self, walk: Walk, slots: Slots, goal: Goal) -> None:
+        names: dict[str, str] = {}
+        for file in self.files(slots):
+            if len(names) < len(slots["objects"]):
+                walk.open_file(file.name)
+                names |= {title: file.name for _, title, *_ in slots["objects"] if title in file.text.splitlines()}
+        for _, title, search, link in slots["objects"]:
+            self.go_to_papers(walk, search, link)
+            walk.upload(self.papers.hand_in, names[title])
+            walk.click("button", "Hand in")
+
+
 def _first_title(details: DetailsPages, database: Database) -> str:
     """Return the title of the first object of a site, from which its charts are made up."""
     return database.execute(f"{details.sql} ORDER BY id").fetchone()["title"]
@@ -227,7 +275,7 @@ class ReadChart(DetailsTemplate):
 
     name, answer, kind, pages, objects = "read-chart", "number", "number", ("/figures",), ""
     question = 'According to the chart "{chart}", how many {unit} are there under "{bar}"? Answer with the number only.'
-    needs_picture = True
+    on_request = needs_picture = True
 
     def draw(self, rng: Rng, database: Database, params: Params) -> Slots | None:
         papers = PAPERS[self.site]
@@ -244,11 +292,11 @@ class ReadChart(DetailsTemplate):
 
 
 ROWS: Mapping[str, tuple[type[DetailsTemplate], ...]] = {
-    "shop": (ReadSheet, WriteAtDesk, HandInSheet, ReadChart),
+    "shop": (ReadSheet, WriteAtDesk, HandInSheet, HandInGiven, ReadChart),
     "booking": (ReadTopic, WriteAtDesk, ReadNotice, ReadTrend),
     "forum": (ReadNotice, HandInSheet, ReadChart),
-    "tracker": (ReadSheet, CopyReference, HandInSheet, ReadTrend),
-    "admin": (ReadTopic, CopyReference, ReadTrend, ReadChart),
+    "tracker": (ReadSheet, CopyReference, HandInSheet, HandInGiven, ReadTrend),
+    "admin": (ReadTopic, CopyReference, HandInGiven, ReadTrend, ReadChart),
     "wiki": (ReadSheet, ReadNotice, ReadTopic, CopyReference),
 }
 """Name of a site -> classes of its templates."""

@@ -32,12 +32,13 @@ def plan_from(task: WebTask, lines: int, database: Content, tab: Tab) -> tuple[s
 
 def _plan(task: WebTask, lines: int, database: Content, tab: Tab | None) -> tuple[str, ...]:
     site = SITES[task.site](database)
-    browser = InProcessBrowser(site, lines)
+    browser, start = InProcessBrowser(site, lines), make_task_start(task)
     if tab is None:
         browser.open("/")
+        browser.files = start.files
     else:
         browser.restore(tab)
-    walk, goal = Walk(browser), make_task_start(task).goal
+    walk, goal = Walk(browser), start.goal
     try:
         if walk.find("button", "Keep as it is") is not None:
             # An open dialog hides the rest of the page.

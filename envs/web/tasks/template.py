@@ -21,6 +21,7 @@ import numpy as np
 
 from ....registry import Registry
 from ....rewards import verify
+from ..browsers.stored_files import StoredFile
 from ..sites.databases import Content, connect, release
 from ..sites.site import SITES, generate
 from .draws import quote_titles
@@ -83,8 +84,9 @@ class WebTemplate:
         pages: paths for `Goal.milestone_pages`, with names of slots in braces. A path with "{0}" or "{1}" stands for
             several paths, one for each of the ``objects``, filled in with this item of the object.
         objects: the name of the slot with the objects of the task, which are tuples, mostly (id, title).
-        needs_picture: True if only a picture of the page shows what the task asks for. Such a template is drawn only
-            where it is named, by environments with pictures.
+        on_request: True if the template is drawn only where it is named, so that all other tasks stay what they are.
+        needs_picture: True if only a picture of the page shows what the task asks for. Such a template is on request,
+            from environments with pictures.
     """
 
     site: ClassVar[str]
@@ -95,6 +97,7 @@ class WebTemplate:
     kind: ClassVar[str] = "text"
     pages: ClassVar[tuple[str, ...]] = ()
     objects: ClassVar[str] = ""
+    on_request: ClassVar[bool] = False
     needs_picture: ClassVar[bool] = False
 
     @property
@@ -120,6 +123,10 @@ class WebTemplate:
 
     def prepare(self, database: Database, slots: Slots) -> None:
         """Change the database, in place, before the task begins. Default: no change."""
+
+    def files(self, slots: Slots) -> tuple[StoredFile, ...]:
+        """Return the files that the agent has at the start. Default: none."""
+        return ()
 
     def paths(self, slots: Slots) -> tuple[str, ...]:
         """Return the paths for `Goal.milestone_pages`."""
@@ -170,13 +177,15 @@ def templates_of(site: str, intent: str) -> tuple[WebTemplate, ...]:
 
 @dataclass(frozen=True)
 class TaskStart:
-    """Start of a task: name of the site, database, goal, task in words, and `milestones` of the goal."""
+    """Start of a task: name of the site, database, goal, task in words, `milestones` of the goal, and files that the
+    agent has."""
 
     site: str
     database: Content
     goal: Goal
     instruction: str
     milestones: tuple[tuple[str, ...], ...]
+    files: tuple[StoredFile, ...] = ()
 
     @functools.cached_property
     def rows(self) -> JudgedRows:
@@ -217,7 +226,7 @@ def make_task_start(task: WebTask) -> TaskStart:
         template.prepare(database, slots)
         content = database.save()
         goal = template.goal(database, slots)
-        return TaskStart(task.site, content, goal, template.ask(slots), milestones(goal))
+        return TaskStart(task.site, content, goal, template.ask(slots), milestones(goal), template.files(slots))
     finally:
         release(database)
 

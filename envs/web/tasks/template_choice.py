@@ -33,9 +33,9 @@ def find_templates(family: str, site: str, intents: Sequence[str], names: Sequen
 
 def fitting_templates(site: str, params: Values, kept: Sequence[WebTemplate] | None) -> list[WebTemplate]:
     """Return the templates of a site that have tasks with these parameters, ordered by name. ``kept`` are the chosen
-    ones; None: all that need no picture."""
+    ones; None: all that are not on request."""
     found = templates_of(site, params["intent"])
-    chosen = [one for one in found if (not one.needs_picture if kept is None else one in kept)]
+    chosen = [one for one in found if (not one.on_request if kept is None else one in kept)]
     return [one for one in chosen if one.axes.items() <= params.items()]
 
 

@@ -53,8 +53,12 @@ class Walk:
         if len(self.browser.files) == number:
             raise NotThere(f"file {link}")
         name = self.browser.files[-1].name
-        self._perform(Command("open_file", 0, name))
+        self.open_file(name)
         return name
+
+    def open_file(self, name: str) -> None:
+        """Open a file."""
+        self._perform(Command("open_file", 0, name))
 
     def upload(self, field: str, name: str) -> None:
         """Put a file into a field for files."""

@@ -10,6 +10,7 @@ import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs.task_env import TaskEnv
 from palaestra.envs.web.browsers.commands import read_command, write_text
+from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.tasks.template import Goal, TaskStart, judge
 from palaestra.errors import InputError
 
@@ -209,3 +210,21 @@ def test_open_tabs_are_shown_and_are_part_of_the_state():
     assert "Tabs:" not in env.step("tab_close()")[0]
     env.set_state(state)
     assert env.step("tab_focus(0)")[0] == back
+
+
+def test_what_a_request_does_to_a_site_is_worked_out_once(monkeypatch: pytest.MonkeyPatch):
+    made = [gym.make("palaestra/Forum-v0", disable_env_checker=True, intent="vote").unwrapped for _ in range(2)]
+    played: list[list[Any]] = []
+    for env in made:
+        env.reset(seed=3)
+        *actions, answer = env.plan(env.here())
+        states = []
+        for action in actions:
+            env.step(action)
+            states.append(env.here().database)
+        played.append(states)
+        assert env.step(answer)[4]["is_success"]
+        # The second episode asks the site for nothing.
+        monkeypatch.setattr(InProcessBrowser, "_call", None)
+    assert len({id(one) for one in played[0]}) > 1
+    assert all(one is other for one, other in zip(*played, strict=True))

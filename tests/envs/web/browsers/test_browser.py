@@ -185,7 +185,7 @@ def test_keys_do_what_they_do_in_chromium():
     real.close()
 
 
-def test_a_click_at_a_point_is_the_click_on_the_control_there():
+def test_a_click_or_an_upload_at_a_point_is_that_on_the_control_there():
     real, fast = make_browser("chromium"), make_browser("inprocess")
     assert "backend='chromium'" in (fast.perform(Command("click_at", 0, "10 10")) or "")
     for action in ("goto /form", "click_at Green", "click_at Red", "dblclick_at Box", "click_at Two", "click_at Go"):
@@ -200,6 +200,16 @@ def test_a_click_at_a_point_is_the_click_on_the_control_there():
     assert real.path.startswith("/echo")
     act(real, "click_at 900 700", "click_at -5 9000")
     assert show(real) == show(fast)
+    for browser in (real, fast):
+        act(browser, "goto /files")
+        for name in ("List", "Upload"):
+            act(browser, f"click [{number_of(browser, name)}]")
+    box = real.boxes()[number_of(real, "A") - 1]
+    assert real.perform(Command("upload_at", 0, "900 700 list.csv")) == "There is no field for files at this point."
+    act(real, f"upload_at {box.x + 3} {box.y + 3} list.csv")
+    act(fast, f'upload [{number_of(fast, "A")}] "list.csv"')
+    assert show(real) == show(fast)
+    assert "list.csv" in real.edits.values()
     real.close()
 
 

@@ -37,6 +37,11 @@ def test_values_are_those_of_the_moment_and_the_control_of_an_action_is_marked()
     assert [one.get("aria-label") for one in root.xpath("//*[@id=$id]", id=MARK)] == ["Size"]
 
 
+def test_a_field_for_files_shows_the_name_of_its_file():
+    drawn = draw_page("<form><input type=file name=f> or none</form>", ((1, "list.csv"),))
+    assert html.fromstring(drawn).find(".//form").text_content().split() == ["list.csv", "or", "none"]
+
+
 @pytest.mark.parametrize("number", [0, 6])
 def test_nothing_is_marked_without_a_control(number: int):
     assert html.fromstring(draw_page(PAGE, number=number)).xpath("//*[@id=$id]", id=MARK) == []

@@ -20,8 +20,8 @@ from palaestra.envs.web.tasks.walk import Walk
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
 
-# Templates that need pictures are tested in test_paper_tasks.
-NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "booking" and not one.needs_picture]
+# Templates on request are tested in test_paper_tasks.
+NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "booking" and not one.on_request]
 
 
 def make(**kwargs: Any) -> Any:

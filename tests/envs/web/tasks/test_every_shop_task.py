@@ -14,8 +14,8 @@ from palaestra.envs.web.browsers.page_cache import parse_page
 from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 from palaestra.errors import InputError
 
-# Templates that need pictures are tested in test_paper_tasks.
-NAMES = [name for name, one in TEMPLATES.items() if one.site == "shop" and not one.needs_picture]
+# Templates on request are tested in test_paper_tasks.
+NAMES = [name for name, one in TEMPLATES.items() if one.site == "shop" and not one.on_request]
 
 
 def make(**kwargs: Any) -> Any:

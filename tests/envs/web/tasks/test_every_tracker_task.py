@@ -20,8 +20,8 @@ from palaestra.envs.web.tasks.template import TEMPLATES, WebTask, judge, judged_
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
 
-# Templates that need pictures are tested in test_paper_tasks.
-NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "tracker" and not one.needs_picture]
+# Templates on request are tested in test_paper_tasks.
+NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "tracker" and not one.on_request]
 EASIEST, HARDEST = {"items": 1, "constraints": 1}, {"items": 5, "constraints": 4}
 every_template = pytest.mark.parametrize("name", NAMES)
 

@@ -13,8 +13,8 @@ from palaestra.envs.web.tasks.template import TEMPLATES, make_task_start
 from ..browsers.pages import missing_chromium
 from .test_every_shop_task import click
 
-# Templates that need pictures are tested in test_paper_tasks.
-NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "wiki" and not one.needs_picture]
+# Templates on request are tested in test_paper_tasks.
+NAMES = [one.name for _, one in TEMPLATES.items() if one.site == "wiki" and not one.on_request]
 
 
 def make(**kwargs: Any) -> Any:

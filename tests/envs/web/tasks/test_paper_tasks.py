@@ -52,6 +52,24 @@ def test_another_file_fails():
     assert "plans" in info["feedback"]
 
 
+@pytest.mark.parametrize("site", ["shop", "tracker", "admin"])
+def test_of_several_given_files_the_right_one_is_handed_in(site: str):
+    env = make(site, templates="hand-in-given", slack=9.0, items=2)
+    page, _ = env.reset(seed=0)
+    assert 'Files: "scan-1.txt", "scan-2.txt", "scan-3.txt", "scan-4.txt"' in page
+    *actions, answer = env.plan(env.here())
+    used = {action.split('"')[1] for action in actions if action.startswith("upload")}
+    assert len(used) == 2
+    other = next(one.name for one in env.here().tab.files if one.name not in used)
+    for swapped in (False, True):
+        env.reset(seed=0)
+        for action in actions:
+            is_wrong = swapped and action.startswith("upload")
+            action = f'{action.partition(chr(34))[0]}"{other}"' if is_wrong else action
+            assert env.step(action)[4]["action_error"] is None
+        assert env.step(answer)[4]["is_success"] is not swapped
+
+
 @pytest.mark.parametrize(("site", "name"), PICTURES)
 def test_templates_that_need_a_picture_are_drawn_only_by_name_and_with_pictures(site: str, name: str):
     with pytest.raises(InputError, match="rgb_array"):
@@ -62,7 +80,7 @@ def test_templates_that_need_a_picture_are_drawn_only_by_name_and_with_pictures(
         env.reset(seed=seed)
         drawn.add(env.here().task.template)
     assert len(drawn) > 3
-    assert name not in drawn
+    assert not drawn & {name, "hand-in-given"}
 
 
 @pytest.mark.parametrize(("site", "name"), PICTURES)

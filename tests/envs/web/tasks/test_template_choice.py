@@ -17,9 +17,7 @@ from palaestra.errors import InputError
 SITES = {"shop": "Shop", "wiki": "WikiSite", "across": "WebAcross"} | {
     name: name.title() for name in ("admin", "booking", "forum", "tracker")
 }
-NAMES = {
-    site: [one.name for _, one in TEMPLATES.items() if one.site == site and not one.needs_picture] for site in SITES
-}
+NAMES = {site: [one.name for _, one in TEMPLATES.items() if one.site == site and not one.on_request] for site in SITES}
 TWO, THREE = (TEMPLATES[f"across/{name}"] for name in ("report-named-price", "buy-ticket-product"))
 
 

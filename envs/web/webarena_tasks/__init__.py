@@ -1,0 +1,1 @@
+"""Tasks in WebArena's format, and their evaluators."""
