@@ -29,6 +29,7 @@ def find_agent(text: str) -> Agent:
             - ``openai:MODEL``, a model of the endpoint in the environment variable ``OPENAI_BASE_URL``;
             - the folder of a run or a model, a GGUF file, a name in ``palaestra list models``, or a hub id, optionally
               after ``hf:``;
+            - ``RUN@CHECKPOINT``, such as ``runs/first@best`` or ``runs/first@100``;
             - ``module:name`` or ``file.py:name``, an attribute of the module or an agent that the module registers.
 
     Raises:
@@ -50,6 +51,9 @@ def find_agent(text: str) -> Agent:
         return make(component.name, **component.params)
     if Path(text).is_dir() or is_model_name(text):
         return _load_player(text)
+    folder, _, checkpoint = text.rpartition("@")
+    if folder and Path(folder).is_dir():
+        return _load_player(folder, checkpoint=checkpoint)
     if _PORT.match(text):
         raise InputError(f"the agent {text!r} looks like an endpoint's address without http://; write http://{text}.")
     module, colon, attribute = text.rpartition(":")
@@ -75,11 +79,11 @@ def find_agent(text: str) -> Agent:
     return as_agent(value)
 
 
-def _load_player(source: str) -> Agent:
+def _load_player(source: str, **options: Any) -> Agent:
     # Imported here because the configurations of learners import the parser of the command line.
     from .learners import load_player
 
-    return load_player(source)
+    return load_player(source, **options)
 
 
 def as_agent(agent: Any) -> Agent:

@@ -39,6 +39,7 @@ NAMES: dict[str, tuple[str, str, Any]] = {
     "MemoryStores": ("write", "commands", str),
     "Minesweeper": ("open_cells", "cells", str),
     "Nim": ("take", "move", str),
+    "ConnectFourSeat": ("drop_disc", "cell", str),
     "Othello": ("put_disc", "square_or_pass", str),
     "MovingObstaclesText": ("move", "action", GRID_ACTIONS[:3]),
     "ProgramDebugging": ("submit", "program_or_call", str),

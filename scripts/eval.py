@@ -15,6 +15,7 @@ examples:
   palaestra eval palaestra/Sokoban-v0 --agent oracle --episodes 5 --replay replays
   palaestra eval runs/first --checkpoint best --greedy
   palaestra eval runs/first --search "mcts(budget=1024, value='votes')"
+  palaestra eval runs/kuhn --against equilibrium runs/other@best --episodes 200
   palaestra eval palaestra/Arithmetic-v0 --agent hf:models/mine --engine vllm
   palaestra eval palaestra/Shop-v0 --agent runs/shop --history "notes(keep=2)"
   palaestra eval --suite core --agent my_module:ask --concurrency 16 --out played --json scores.json
@@ -27,7 +28,6 @@ examples:
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -51,7 +51,9 @@ from ..agents.evaluation import (
     format_rows,
     suite_names,
 )
+from ..agents.evaluation.environment_spec import names_no_folder
 from ..agents.evaluation.figures import check_figure, draw_figure
+from ..agents.evaluation.matches import Tournament
 from ..agents.evaluation.requirements import check_requirements
 from ..agents.evaluation.rows import parse_rows
 from ..agents.grpo.config import TrainConfig
@@ -64,6 +66,7 @@ from ..envs.tools.tool_function import functions_of
 from ..errors import InputError, MissingExtra, needs_extra
 from .axes import parse_axes_of
 from .eval_sweep import Sweep, rows_of, run_sweep, table_of, write_page
+from .match import play_against
 from .options import parse_options
 from .stopping import exit_code
 
@@ -95,6 +98,9 @@ class EvalOptions:
     """Search over the steps of a language model's answers: mcts, beam, best_first and others, with options, as in
     "mcts(budget=4096, value='votes')"; the budget is the number of tokens that the model may write for a task, and
     independent(budget=4096) samples whole answers for as many. See palaestra list searches values."""
+    against: tuple[str, ...] = ()
+    """Other players of a game of two seats: its scripted players, or agents. Each pair plays --episodes deals, each of
+    them in both seats; three players or more get ratings. See palaestra match."""
     tools: Literal["native", "react"] | None = None
     """Form of tool calls of an endpoint's model: native uses the endpoint's function calls, react uses text (thought,
     action, observation); by default the form that the environment's prompt describes."""
@@ -118,7 +124,8 @@ class EvalOptions:
     env_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Further arguments of the environment: name=value, such as source=questions.jsonl; a value may be JSON."""
     checkpoint: str | None = None
-    """Checkpoint of a run: newest (the default), best (of its evaluations), or a step."""
+    """Checkpoint of a run: newest (the default), best (of its evaluations), a step, another policy of --policies by its
+    name (critic), or a past copy of a league (past-40). Elsewhere such an agent is called RUN@CHECKPOINT."""
     greedy: bool = False
     """Take a model's likeliest tokens instead of sampling."""
     temperature: float | None = None
@@ -190,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _evaluate_several(config)
     texts = [text for group in config.axis for text in group]
     env_id, agent, axes, options, history, shots = config.env[0], config.agent, None, {}, None, 0
-    if _names_no_folder(env_id):
+    if names_no_folder(env_id):
         raise InputError(f"there is no run folder {env_id!r}, and no environment of that id; see palaestra list envs.")
     if Path(env_id).is_dir():
         own = read_run_settings(env_id)
@@ -209,6 +216,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         env.close()
         if not functions:
             raise InputError(f"{env_id!r} offers no tools; leave --tools out.")
+    if config.against:
+        return _report(config, play_against(config, env_id, agent, axes, options, _find_agent))
     shared = _shared(config)
     shared["history"] = config.history or history
     shared["shots"] = shots if config.shots is None else config.shots
@@ -241,14 +250,6 @@ def _choose_rows(config: EvalOptions, given: Mapping[str, Any]) -> Literal["all"
     if drawn:
         raise InputError(f"--rows asks rows as they are; leave --{drawn[0]} out.")
     return parse_rows(text)
-
-
-def _names_no_folder(env_id: str) -> bool:
-    """Return True if a text has the form of a path rather than of an id, and the path does not exist."""
-    namespace, slash, _ = env_id.partition("/")
-    known = {name.partition("/")[0] for name in gym.registry if "/" in name}
-    is_path = bool(slash) and ":" not in env_id and namespace not in known and not re.search(r"-v\d+$", env_id)
-    return is_path and not Path(env_id).exists()
 
 
 def _shared(config: EvalOptions) -> dict[str, Any]:
@@ -309,7 +310,7 @@ def _sweep(config: EvalOptions) -> int:
     return 0
 
 
-def _report(config: EvalOptions, play: Callable[[], Report | SuiteReport]) -> int:
+def _report(config: EvalOptions, play: Callable[[], Report | SuiteReport | Tournament]) -> int:
     """Play, print the report (after Ctrl-C or a signal, that of the episodes so far), and return the exit code."""
     from rich.console import Console
 

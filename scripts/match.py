@@ -3,23 +3,28 @@
 examples:
   palaestra match palaestra/KuhnPoker-v0 equilibrium tight loose --deals 200
   palaestra match palaestra/Nim-v0 runs/first perfect --axis heaps=3
+  palaestra match palaestra/KuhnPoker-v0 runs/kuhn@past-20 runs/kuhn@past-40 runs/kuhn equilibrium
   palaestra match palaestra/LeducPoker-v0 openai:MODEL runs/first --deals 50 --json match.json
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import tyro
 
+from ..agents import Agent
 from ..agents.atomic import check_output, write_atomically
 from ..agents.evaluation import Format, format_rows
-from ..agents.evaluation.matches import play_matches
+from ..agents.evaluation.matches import Tournament, play_matches
 from ..agents.evaluation.progress import progress_bar
 from ..envs.players.session import make_seats
+from ..errors import InputError
 from .axes import parse_axes
 
 
@@ -71,3 +76,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         print(format_rows(found.rows(), options.format), end="")
     return 0
+
+
+def play_against(
+    config: Any,
+    env_id: str,
+    agent: str | None,
+    axes: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+    find: Callable[[str, Any], Agent],
+) -> Callable[[], Tournament]:
+    """Prepare the games of ``palaestra eval --against``; the returned function plays them.
+
+    Args:
+        config: options of the command (`eval.EvalOptions`).
+        agent: the agent that ``find(agent, config)`` finds, or a scripted player of the table.
+
+    Raises:
+        InputError: an option does not go with --against, or an agent or the environment's table is not found.
+    """
+    for name in ("rows", "out", "replay", "history", "search"):
+        if getattr(config, name) is not None:
+            raise InputError(f"--{name} is for an agent alone; leave it out, or leave --against out.")
+    first = agent or "random"
+    own = first if first in make_seats(env_id).table.policies else find(first, config)
+    return partial(
+        play_matches,
+        *(env_id, [own, *config.against]),
+        deals=50 if config.episodes is None else config.episodes,
+        seed=config.seed,
+        difficulty=config.difficulty[0] if config.difficulty else None,
+        axes=axes or None,
+        **options,
+    )

@@ -16,7 +16,7 @@ const MEANINGS = {
 const TURN = ["observation", "action", "reward", "reward_terms", "action_error", "feedback"]; // have a place of their own
 const EPISODE = ["turns", "final_observation", "reference", "error", "replay", "env", "agent", "difficulty", "params", "return",
   "episode", "sample", "seed", "requested", "task_id", "length", "is_success", "progress", "truncated", "reward_valid",
-  "refused", "agent_failed", "step", "split", "axes", "env_options", "history"];
+  "refused", "agent_failed", "step", "split", "axes", "env_options", "history", "role"];
 const $ = (id) => document.getElementById(id);
 const head = JSON.parse($("head").textContent);
 const phone = matchMedia("(max-width: 760px)");
@@ -57,6 +57,11 @@ const pairs = (values) => Object.entries(values || {}).map(([name, value]) => `$
 const shortEnv = (env) => head.envs[env].replace(/^palaestra\//, "");
 const outcome = (entry) => ["invalid", "errored", "success", "failed"].find((name) => entry.flags & FLAGS[name]) || "ended";
 const asides = (entry) => ["unreadable", "truncated"].filter((name) => entry.flags & FLAGS[name]);
+const roles = []; // in the order in which they were met, which gives each its colour
+function badge(name, text) {
+  if (!roles.includes(name)) roles.push(name);
+  return make("b", `role role-${roles.indexOf(name) % 6}`, text);
+}
 const keys = (entry) => `#${encodeURIComponent(entry.id)}`;
 function strings(value, into) {
   if (typeof value === "string") into.push(value);
@@ -86,7 +91,7 @@ function bound() {
 function apply({ keep = false } = {}) {
   const chosen = [...document.querySelectorAll("#outcomes [aria-pressed=true]")].map((chip) => chip.dataset.name);
   const mask = chosen.reduce((sum, name) => sum | (FLAGS[name] || 0), 0), differs = chosen.includes("differs");
-  const file = $("file").value, env = $("env").value;
+  const file = $("file").value, env = $("env").value, role = $("role").value;
   const low = $("low").value === "" ? null : Number($("low").value), high = $("high").value === "" ? null : Number($("high").value);
   const bounded = low !== null || high !== null;
   const limits = [...bounds].filter(([, range]) => range.some((bound) => bound !== ""));
@@ -96,7 +101,7 @@ function apply({ keep = false } = {}) {
   });
   shown = entries.filter((entry) =>
     (!chosen.length || entry.flags & mask || (differs && entry.differs)) &&
-    (file === "" || entry.file === Number(file)) && (env === "" || entry.env === Number(env)) &&
+    (file === "" || entry.file === Number(file)) && (role === "" || entry.role === role) && (env === "" || entry.env === Number(env)) &&
     (!bounded || (entry.difficulty !== null && entry.difficulty >= (low ?? 0) - 1e-9 && entry.difficulty <= (high ?? 1) + 1e-9)) &&
     inside(entry) && (found === null || found.has(entry.at)));
   const order = ORDERS[$("sort").value];
@@ -141,7 +146,7 @@ function draw() {
       env,
       file === env ? "" : file,
     ];
-    const row = make("a", "row", make("span", "", make("b", name, name), entry.snippet), make("span", "soft", facts.filter(Boolean).join(" · ")));
+    const row = make("a", "row", make("span", "", make("b", name, name), entry.role ? badge(entry.role, entry.role) : null, entry.snippet), make("span", "soft", facts.filter(Boolean).join(" · ")));
     row.href = keys(entry);
     row.style.top = `${place * ROW}px`;
     if (entry === open[0]) row.setAttribute("aria-current", "true");
@@ -206,7 +211,7 @@ function notes(step) {
   return [...Object.entries(step).filter(([name]) => name !== "agent"), ...texts, ["how it replied", empty(facts) ? "" : pairs(facts).join(" · ")]];
 }
 
-function turn(step) {
+function turn(step, role) {
   const extra = notes(step).filter(([name, value]) => !TURN.includes(name) && !empty(value));
   const thought = ([name]) => /^(reason|think|thought)/.test(name);
   const feedback = step.feedback && step.feedback !== step.action_error ? step.feedback : "";
@@ -214,7 +219,7 @@ function turn(step) {
   return make("div", "turn",
     ...line("environment", block(step.observation ?? "")),
     ...extra.filter(thought).flatMap(([name, value]) => field(name, value)),
-    ...line("agent", block(step.action ?? "", "action")),
+    ...line(role ? badge(role, role) : "agent", block(step.action ?? "", "action")),
     ...extra.filter((item) => !thought(item)).flatMap(([name, value]) => field(name, value)),
     ...(step.action_error ? line("error", make("div", "error", step.action_error)) : []),
     ...(feedback ? line("feedback", block(feedback)) : []),
@@ -246,7 +251,7 @@ function article(entry, record) {
   for (const [key, value] of Object.entries(record)) if (!EPISODE.includes(key) && !empty(value)) top.append(...field(key, value));
   if (entry.cut) top.append(...line("note", make("div", "soft", `${count(entry.cut, "character")} of long texts were left out of this page; ${head.files[entry.file].path}, line ${entry.line}, has them.`)));
   const body = make("article", "", header, top.childNodes.length ? top : null);
-  const steps = record.turns || [], add = (some) => body.append(...some.map(turn));
+  const steps = record.turns || [], add = (some) => body.append(...some.map((step) => turn(step, entry.role)));
   const finish = () => {
     if (!empty(record.final_observation) && steps.length) body.append(make("div", "turn", ...line("at the end", block(record.final_observation))));
     const rest = EPISODE.filter((key) => key in record && !["turns", "final_observation", "reference", "error", "params"].includes(key));
@@ -409,14 +414,14 @@ function options(id, values, all) {
 }
 
 function clear() {
-  for (const id of ["file", "env", "low", "high", "text"]) $(id).value = "";
+  for (const id of ["file", "env", "role", "low", "high", "text"]) $(id).value = "";
   document.querySelectorAll("#outcomes [aria-pressed=true]").forEach((chip) => chip.setAttribute("aria-pressed", "false"));
   bounds.clear();
   chooseQuantity();
   search();
 }
 
-const NAMES = ["file", "env", "id", "flags", "difficulty", "reward", "length", "progress", "step", "task", "sample", "snippet", "replay", "cut", "line", "label", "quantities"];
+const NAMES = ["file", "env", "id", "flags", "difficulty", "reward", "length", "progress", "step", "task", "sample", "snippet", "replay", "cut", "line", "label", "quantities", "role"];
 let chunk = 0, row = 0;
 function add(rows) {
   for (const values of rows) {
@@ -448,9 +453,10 @@ function offer() {
     chip.onclick = () => { chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true")); apply(); };
     return chip;
   }));
-  const chosen = Object.fromEntries(["file", "env", "sort", "quantity"].map((id) => [id, $(id).value]));
+  const chosen = Object.fromEntries(["file", "env", "role", "sort", "quantity"].map((id) => [id, $(id).value]));
   options("file", head.files.map((file, place) => [file.name, place]), "every file");
   options("env", head.envs.map((env, place) => [env, place]), "every environment");
+  options("role", [...new Set(entries.map((entry) => entry.role).filter(Boolean))].map((name) => [name, name]), "every role");
   const names = ["turns", "reward", ...new Set(entries.flatMap((entry) => Object.keys(entry.quantities)))];
   const usable = {
     "newest first": entries.some((entry) => entry.step !== null), "same tasks together": entries.some((entry) => (byTask.get(entry.task) || []).length > 1),

@@ -232,7 +232,8 @@ def make_entry(
     row: Row, file: int, env: int, name: str, task: int, line: int, cut: int, replay: str | None
 ) -> list[Any]:
     """Make the entry of an episode in the page's list: file, environment, name, outcome flags, difficulty, reward,
-    number of turns, progress, step, task, sample, snippet, replay, number of cut characters, line, label, quantities.
+    number of turns, progress, step, task, sample, snippet, replay, number of cut characters, line, label, quantities,
+    role.
     """
     valid, success = row.get("reward_valid") is not False, row.get("is_success")
     errored = bool(row.get("agent_failed")) or (valid and row.get("error") is not None)
@@ -254,8 +255,8 @@ def make_entry(
     snippet = " ".join(text[: 4 * SNIPPET].split())[:SNIPPET]
     label = ", ".join(f"{word} {row[key]}" for word, key in (("row", "row"), ("task", "task_id")) if row.get(key))
     results = [flags, difficulty, reward, len(row["turns"]), progress, step]
-    quantities = measure_quantities(row)
-    return [file, env, name, *results, task, row.get("sample") or 0, snippet, replay, cut, line, label, quantities]
+    rest = [replay, cut, line, label, measure_quantities(row), str(row.get("role") or "")]
+    return [file, env, name, *results, task, row.get("sample") or 0, snippet, *rest]
 
 
 def measure_quantities(row: Row) -> dict[str, float]:

@@ -36,7 +36,10 @@ LINES: dict[str, str] = {
     "igpo_inpainting": LONGER,
     "nthr": f"{GUESS} --prompts 4 --samples 8 --temperature 1.5",
     "pods": f"{GUESS} --samples 6",
+    "comas": f"{GUESS} --context 2000",
     "r3l": f"{SEVERAL_TURNS} --seed 1",
+    "r_nad": f"palaestra/KuhnPoker-v0 --axis cards=3 hands=1 {UNTRAINED} --prompts 2 --samples 3 --max-new-tokens 8 "
+    "--shaping count-bonus",
     "recap": TWO_TERMS,
     "red_drop": f"{GUESS} --prompts 6 --samples 3",
     "rusca_rl": SUMS,

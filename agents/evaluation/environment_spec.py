@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -33,6 +35,14 @@ def environment_spec(env_id: str) -> EnvSpec:
         return gym.spec(name)
     except gym.error.Error:
         raise unknown_environment(name) from None
+
+
+def names_no_folder(env_id: str) -> bool:
+    """Return True if a text has the form of a path rather than of an id, and the path does not exist."""
+    namespace, slash, _ = env_id.partition("/")
+    known = {name.partition("/")[0] for name in gym.registry if "/" in name}
+    is_path = bool(slash) and ":" not in env_id and namespace not in known and not re.search(r"-v\d+$", env_id)
+    return is_path and not Path(env_id).exists()
 
 
 def name_of(env: gym.Env[Any, Any]) -> str:

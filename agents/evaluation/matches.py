@@ -20,6 +20,8 @@ from ...envs.players.session import TableSession, deal, make_seats
 from ...errors import InputError
 from ..agent import Agent, EndEpisode
 from ..lookup import find_agent
+from ..prompt_form import add_prompt_form
+from .environment_spec import environment_spec
 from .intervals import Estimate, mean_interval
 from .report import render_table
 
@@ -89,7 +91,8 @@ class Tournament:
             for pair in self.pairs
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, results: bool = True) -> dict[str, Any]:
+        """Return a JSON-serializable dictionary; ``results`` as in `Report.to_json` changes nothing."""
         ratings = {name: [one.mean, one.low, one.high] for name, one in self.ratings.items()}
         return {"env": self.env, "pairs": self.rows(), "ratings": ratings}
 
@@ -148,7 +151,7 @@ def play_matches(
     }
     if len(agents) < len(players):
         raise InputError(f"players need different names, not {', '.join(map(_name, players))}.")
-    rng = np.random.default_rng(seed)
+    rng, spec = np.random.default_rng(seed), environment_spec(env_id)
     starts = [deal(env, rng) for _ in range(deals)]
     pairs = list(itertools.combinations(agents, 2))
     results = []
@@ -162,7 +165,9 @@ def play_matches(
         ]
         done = 2 * deals * number
         tell = progress and (lambda count, done=done: progress(done + count))
-        results.append(_summarise(names, games, _play_games(env, games, playing, seed, tell)))
+        forms = [add_prompt_form(spec, kwargs, getattr(one, "prompt_form", None)) for one in playing]
+        readers = [env if form == kwargs else make_seats(env_id, **form) for form in forms]
+        results.append(_summarise(names, games, _play_games(readers, games, playing, seed, tell)))
     return Tournament(env_id, tuple(results), rate_players(list(agents), results, seed))
 
 
@@ -171,12 +176,20 @@ def _name(player: str | Agent) -> str:
 
 
 def _play_games(
-    env: SeatEnv, games: Sequence[TableSession], players: Sequence[Agent], seed: int, tell: Callable[[int], None] | None
+    readers: Sequence[SeatEnv],
+    games: Sequence[TableSession],
+    players: Sequence[Agent],
+    seed: int,
+    tell: Callable[[int], None] | None,
 ) -> set[int]:
-    """Play all games at the same time: in game number i, player i % 2 has seat 0. Return the numbers of void games."""
+    """Play all games at the same time: in game number i, player i % 2 has seat 0. Return the numbers of void games.
+
+    Args:
+        readers: for each player an environment in whose form of prompts it reads.
+    """
     void: set[int] = set()
-    for player in players:
-        player.bind([env] * len(games))
+    for player, reader in zip(players, readers, strict=True):
+        player.bind([reader] * len(games))
         player.reset(range(len(games)))
     while True:
         open_games = [number for number, game in enumerate(games) if game.seat is not None and number not in void]
@@ -192,7 +205,8 @@ def _play_games(
                 continue
             seats = [(place + number) % 2 for number in range(len(games))]
             texts = [
-                game.observe(seat) if number in turns else "" for number, (game, seat) in enumerate(zip(games, seats))
+                game.tell(seat, readers[place]) if number in turns else ""
+                for number, (game, seat) in enumerate(zip(games, seats))
             ]
             infos = [{"idle": number not in turns, "episode_seed": seed + number} for number in range(len(games))]
             for number, action in enumerate(player.act(texts, infos)):

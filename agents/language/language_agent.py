@@ -71,7 +71,8 @@ class LanguageAgent(SlotAgent):
             50 million weights 32.
         seed: seed of the sampling noise. The samples of an episode depend on ``seed`` and ``info["episode_seed"]``, not
             on concurrent episodes; without an episode seed, all slots share one source of noise.
-        checkpoint: checkpoint of a run: "newest", "best" (of its evaluations), or a step.
+        checkpoint: checkpoint of a run: "newest", "best" (of its evaluations), a step, the name of another of its
+            policies, or of a past copy, such as "past-40".
         engine: engine that samples from the model, such as "vllm"; see `palaestra list engines`.
         engine_options: further arguments of the engine.
         system: system prompt, in place of the run's; not allowed with a `LanguageModel`.
@@ -297,7 +298,7 @@ def find_weights(source: str | Path, checkpoint: str = "newest") -> str | Path:
     """Return the folder of a run's checkpoint; return a source that is no run unchanged.
 
     Args:
-        checkpoint: "newest", "best" (of the run's evaluations), or a step.
+        checkpoint: "newest", "best" (of the run's evaluations), a step, or the name of another of the run's policies.
 
     Raises:
         InputError: the run has no such checkpoint, or the source is no run and ``checkpoint`` is not "newest".
@@ -318,8 +319,17 @@ def load_model(
     checkpoint: str = "newest",
     chat_options: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
-    """Load a checkpoint of a run folder (see `find_weights`), or any other source that `LanguageModel.load` accepts."""
-    source = find_weights(source, checkpoint)
+    """Load a checkpoint of a run folder (see `find_weights`), or any other source that `LanguageModel.load` accepts.
+
+    The checkpoint "past-40" of a run is its copy of that name in the newest checkpoint (rollout "table").
+    """
+    past = checkpoint if checkpoint.startswith("past-") else ""
+    place = find_weights(source, "newest" if past else checkpoint)
     with needs_extra("a language model", "train"):
         from .model import LanguageModel
-    return LanguageModel.load(source, dtype, system, chat_options)
+    language = LanguageModel.load(place, dtype, system, chat_options)
+    if past:
+        from ..grpo.collection.past_policies import load_copy
+
+        load_copy(language, Path(place), past)
+    return language

@@ -66,6 +66,7 @@ class Search:
         cues: texts that open continuations of a prefix in turn, such as ("", "Check: ", "Better: "); the policy did not
             sample them (think, reflect and refine, MedS3, arXiv 2501.12051).
         temperature: sampling temperature; None: the policy's.
+        merge: share of the tokens in which two steps after the same prefix may differ to be one node, see `StepTree`.
     """
 
     budget: int = 4096
@@ -78,6 +79,7 @@ class Search:
     value: str = "votes"
     cues: tuple[str, ...] = ()
     temperature: float | None = None
+    merge: float = 0.0
 
     ends_when_solved: ClassVar[bool] = True
     """True if the search of a task ends once an episode has the value 1 by a conclusive value function."""
@@ -86,6 +88,7 @@ class Search:
         for name in ("budget", "children", "leaves", "episodes"):
             check_count(name, getattr(self, name), 1)
         check_count("depth", self.depth)
+        check_share("merge", self.merge)
         check_steps(self.at, self.every)
         if self.temperature is not None:
             check_number("temperature", self.temperature, 0)

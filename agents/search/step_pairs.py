@@ -37,10 +37,10 @@ def step_pairs(tree: StepTree, each: int = 2, most: int = 4, least: float = 0.0)
 
 def _end_at(tree: StepTree, node: StepNode, outcome: float) -> Trajectory:
     """Return the episode up to a step, with the prefix as a hint and a given outcome."""
-    assert node.parent is not None
     trajectory = tree.members[node.member].trajectory
     last, inside = place_of(trajectory, node.end - 1)
-    given, turns = node.parent.end, []
+    # Not the parent's end: a merged parent may be of another episode.
+    given, turns = node.end - len(node.ids), []
     for turn in trajectory.turns[: last + 1]:
         size = len(turn.act_ids) if len(turns) < last else inside + 1
         hinted = min(given, size)

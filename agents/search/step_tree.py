@@ -15,6 +15,7 @@ from itertools import pairwise
 from ..grpo.batch.trajectory import Origin
 from ..grpo.rollouts.episode_starts import FinishedEpisode, Insert, Start, branch
 from ..grpo.rollouts.episode_tree import Member, place_of
+from ..grpo.rollouts.lookahead import levenshtein
 
 
 @dataclass(eq=False)
@@ -94,6 +95,8 @@ class StepTree:
         cues: texts, as tokens, that open the continuations of a prefix, in turn; () for none. The first continuation
             from the root has no cue.
         trained: train copied tokens in every episode, not only in the one that sampled them.
+        merge: steps after the same prefix are one node if at most this share of their tokens differs (edit distance;
+            AlphaLLM, arXiv 2404.12253). The node goes on with the step that was sampled first.
 
     Attributes:
         members: the finished episodes.
@@ -113,7 +116,9 @@ class StepTree:
         depth: float = math.inf,
         cues: Sequence[tuple[int, ...]] = (),
         trained: bool = False,
+        merge: float = 0.0,
     ):
+        self.merge = merge
         self._root, self.width, self.depth, self._cues, self._trained = root, width, depth, cues, trained
         self._step_width = width
         self.root = StepNode()
@@ -187,7 +192,7 @@ class StepTree:
         edges = [node.end, *(start for start in starts if start > node.end), len(ids)]
         for begin, end in pairwise(edges if len(ids) > node.end else edges[:-1]):
             step = tuple(ids[begin:end])
-            child = next((other for other in node.children if other.ids == step), None)
+            child = next((other for other in node.children if self._is_same(other, step, end == len(ids))), None)
             if child is None:
                 prior = math.exp(sum(logps[begin:end]) / max(1, end - begin))
                 child = StepNode(node, step, number, end, node.depth + 1, prior)
@@ -195,12 +200,18 @@ class StepTree:
                 new.append(child)
             node = child
             node.begun += end < len(ids)
-        node.final = node.end == len(ids)
+        node.final = node.final or node.end == len(ids)
         self._refresh(node)
         for each in node.path():
             each.visits += 1
         self.leaves.append(node)
         return new
+
+    def _is_same(self, node: StepNode, step: tuple[int, ...], last: bool) -> bool:
+        """Return True if a step equals that of a node, or nearly so while both or neither end the episode."""
+        if node.ids == step or not self.merge:
+            return node.ids == step
+        return node.final == last and levenshtein(node.ids, step) <= self.merge * max(len(node.ids), len(step))
 
     def set_reward(self, member: int, parts: Mapping[int, float]) -> None:
         """Set the value of an episode, or change it, and update the nodes on its path.

@@ -182,20 +182,27 @@ class ModelValue(Valuer):
 
 def _texts(grown: Grown, player: EpisodePlayer, steps: bool) -> list[tuple[int | StepNode, tuple[str, str]]]:
     """Return (member or node, (prompt, text of the actions so far)) of what a wave has added to a tree."""
-    tree, found = grown.tree, []
+    tree = grown.tree
     places: list[tuple[int | StepNode, int, int | None]] = [(n, n, None) for n in grown.members]
     places += [(node, node.member, node.end) for node in grown.nodes] if steps else []
-    for place, member, end in places:
-        turns = tree.members[member].trajectory.turns
-        parts, left = [], math.inf if end is None else end
-        for turn in turns:
-            if left <= 0:
-                break
-            ids = turn.act_ids if left >= len(turn.act_ids) else turn.act_ids[: int(left)]
-            parts.append(player.renderer.action(ids))
-            left -= len(turn.act_ids)
-        found.append((place, (turns[0].observation, "\n".join(parts))))
-    return found
+    return [(place, _text_up_to(tree, member, end, player)) for place, member, end in places]
+
+
+def prefix_text(tree: StepTree, node: StepNode, player: EpisodePlayer) -> tuple[str, str]:
+    """Return (prompt, text of the actions up to a node), as the value "model" reads them."""
+    return _text_up_to(tree, node.member, node.end, player)
+
+
+def _text_up_to(tree: StepTree, member: int, end: int | None, player: EpisodePlayer) -> tuple[str, str]:
+    turns = tree.members[member].trajectory.turns
+    parts, left = [], math.inf if end is None else end
+    for turn in turns:
+        if left <= 0:
+            break
+        ids = turn.act_ids if left >= len(turn.act_ids) else turn.act_ids[: int(left)]
+        parts.append(player.renderer.action(ids))
+        left -= len(turn.act_ids)
+    return turns[0].observation, "\n".join(parts)
 
 
 def _sort(scored: Sequence[tuple[int | StepNode, float | None]]) -> Scores:

@@ -48,7 +48,9 @@ class TaskSearch:
 
     def __post_init__(self) -> None:
         search = self.search
-        self.tree = StepTree(self.root, search.children, search.depth or math.inf, self.cues, self.trained)
+        self.tree = StepTree(
+            *(self.root, search.children, search.depth or math.inf, self.cues, self.trained, search.merge)
+        )
 
     def select(self) -> list[tuple[StepNode, Start]]:
         """Return the prefixes of the next wave with the starts of their continuations; [] once the search is over."""

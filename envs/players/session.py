@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...rewards.answers import REQUESTS
 from ..registration import make_registered
 from .seat_env import SeatEnv
 from .table_game import Moves, TablePosition
+
+STRANGER = {"sentences": "How the other player plays is not known.", "terse": "unknown."}
+"""Form of the prompt -> text about an opponent of whom a seat is told nothing."""
+
+
+def first_text(env: SeatEnv, position: TablePosition, seat: int) -> str:
+    """Return what a seat reads on its first turn, at a table with an unknown opponent."""
+    return env.show(position, seat, STRANGER[env.prompt]) + REQUESTS[env.answer_format]
 
 
 @dataclass
@@ -35,6 +44,7 @@ class TableSession:
     forfeited: int | None = None
     """The seat that has forfeited."""
     _faults: int = 0
+    _began: set[int] = field(default_factory=set)
 
     @property
     def seat(self) -> int | None:
@@ -51,6 +61,19 @@ class TableSession:
         moves = f"\nYour move: {', '.join(legal)}. Answer with one move and nothing else." if legal else ""
         table = self.env.table
         return f"{table.rules(self.position, seat)}\n{table.observe(self.position, seat)}{moves}"
+
+    def tell(self, seat: int, env: SeatEnv | None = None) -> str:
+        """Return what a seat reads on its turn if it remembers the game: the rules on its first turn, and after that
+        only what is new.
+
+        Args:
+            env: an environment with the same table, in whose form of prompts the seat reads; None: that of the game.
+        """
+        form = env or self.env
+        if seat not in self._began:
+            self._began.add(seat)
+            return first_text(form, self.position, seat)
+        return "\n".join(filter(None, (self.errors[seat], form.show(self.position, seat))))
 
     def reply(self, reply: Any) -> None:
         """Make the move that the seat to move names in a reply."""

@@ -63,7 +63,8 @@ class RewardModel(nn.Module):
     """Model that scores a response to a prompt with one number.
 
     Args:
-        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`. A model with one of these
+            is loaded without naming it.
         dim: d, the width of the encoding; None reads ``encoder.dim``.
         hidden: width of the head's hidden layer.
         seed: seed of the initial weights.
@@ -77,7 +78,7 @@ class RewardModel(nn.Module):
     def __init__(self, encoder: nn.Module | None = None, *, dim: int | None = None, hidden: int = 64, seed: int = 0):
         super().__init__()
         check_count("hidden", hidden, 1)
-        self._default = encoder is None
+        self._default = encoder is None or type(encoder) is NgramEncoder
         with _own_randomness(check_count("seed", seed)):
             self.encoder: Any = NgramEncoder() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)

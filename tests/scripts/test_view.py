@@ -148,7 +148,7 @@ def test_an_episode_has_each_of_its_outcomes(row, flags):
     [({}, "task t"), ({"row": "mine.csv, line 3"}, "row mine.csv, line 3, task t"), ({"task_id": ""}, "")],
 )
 def test_the_label_of_an_episode_has_its_row(own: dict[str, str], label: str):
-    assert make_entry({"turns": [], "task_id": "t", **own}, 0, 0, "n", 0, 1, 0, None)[-2] == label
+    assert make_entry({"turns": [], "task_id": "t", **own}, 0, 0, "n", 0, 1, 0, None)[-3] == label
 
 
 def test_a_long_text_is_cut_in_the_middle_and_the_page_says_how_much(folder, tmp_path):
@@ -278,6 +278,30 @@ def test_pictures_of_observations_are_drawn(tmp_path):
     assert "A room." in text
     # Codes of cells, as gridworlds have them, are numbers.
     assert encode_pictures({"image": [[[1, 0, 0]] * 7] * 7}) == {"image": [[[1, 0, 0]] * 7] * 7}
+
+
+def test_roles_have_colours_and_a_filter(tmp_path):
+    rows = [make_row(n, [make_turn("x")], role=role) for n, role in enumerate(("solver", "critic", "solver", ""))]
+    assert main(["view", str(write_lines(tmp_path / "e.jsonl", rows))]) == 0
+
+    def look() -> list:
+        tab = engine().chromium.new_page(offline=True)
+        tab.goto((tmp_path / "e.episodes.html").as_uri() + "#e/1")
+        tab.locator("article .role").wait_for()
+        badges = tab.locator("a.row .role")
+        colours = badges.evaluate_all("each => each.map((one) => getComputedStyle(one).backgroundColor)")
+        found = [badges.all_inner_texts(), colours, tab.locator("article .who").all_inner_texts()]
+        tab.get_by_label("Role").select_option("solver")
+        found.append(tab.locator("#summary").inner_text())
+        tab.close()
+        return found
+
+    badges, colours, who, summary = engine().call(look)
+    assert badges == ["solver", "critic", "solver"]
+    assert colours[0] == colours[2] != colours[1]
+    assert "critic" in who
+    assert "agent" not in who
+    assert summary.startswith("2 of 4 episodes")
 
 
 def test_an_open_page_shows_episodes_as_they_are_written(tmp_path):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....errors import unknown_name
 from ...engines.engine import Engine
 from ...language.model import LanguageModel
 from ..rollouts.episode_player import EpisodePlayer
@@ -80,3 +81,18 @@ class PastPlayers:
     def player(self, name: str) -> EpisodePlayer:
         """Return the player of a copy; players returned before now are of the same copy."""
         return self.make(self.policies.engine(name))
+
+
+def load_copy(language: LanguageModel, checkpoint: Path, name: str) -> None:
+    """Give a policy the weights of a copy that `PastPolicies.save` wrote into a checkpoint.
+
+    Raises:
+        InputError: the checkpoint has no such copy.
+    """
+    from safetensors.torch import load_file
+
+    names = sorted(path.name.removesuffix(".safetensors") for path in checkpoint.glob(FILE.format("*")))
+    known = [each.removeprefix("past-") for each in names]
+    if name not in known:
+        raise unknown_name(f"copy of {str(checkpoint)!r}", name, known)
+    set_weights(language, load_file(checkpoint / FILE.format(name)))

@@ -20,11 +20,9 @@ from ..config import TrainConfig
 from ..objective.notices import apply_overrides
 from ..objective.objective import Objective
 from ..recipes import RECIPES
+from ..run.folder import POLICIES
 from ..settings import MAIN, PolicySpec, read_policies
 from ..update import Update
-
-FOLDER = "policies"
-"""Folder of a checkpoint with a folder for each policy."""
 
 
 class SwitchedEngine:
@@ -177,7 +175,7 @@ def make_policies(
         )
         recipe = apply_overrides(RECIPES[own.recipe], own)
         objective = None if spec.frozen else Objective(replace(recipe, shaping=()), extras=supplies)
-        folder = None if saved is None else saved / FOLDER / spec.name
+        folder = None if saved is None else saved / POLICIES / spec.name
         if not spec.lora:
             language = _load_whole(config, spec, main, folder)
             if spec.frozen:
@@ -215,13 +213,13 @@ def _load_whole(config: TrainConfig, spec: PolicySpec, main: LanguageModel, fold
 
 def save_policies(policies: Mapping[str, Policy], place: Path) -> dict[str, Any]:
     """Write all policies into a checkpoint; return their states, JSON-able."""
-    return {name: policy.save(place / FOLDER / name) for name, policy in policies.items()}
+    return {name: policy.save(place / POLICIES / name) for name, policy in policies.items()}
 
 
 def load_policies(policies: Mapping[str, Policy], place: Path, states: Mapping[str, Any]) -> None:
     """Restore optimisers and objectives from a checkpoint."""
     for name, policy in policies.items():
-        policy.load(place / FOLDER / name, states[name])
+        policy.load(place / POLICIES / name, states[name])
 
 
 def episodes_of(groups: Sequence[Group], policy: str = "") -> list[Group]:

@@ -1,4 +1,5 @@
-"""A policy at a game with hidden hands, asked at each information set, and how far best responses exploit it."""
+"""A policy at a game with hidden hands, asked at each information set: how far best responses exploit it, and what each
+move gains."""
 
 from __future__ import annotations
 
@@ -8,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ....envs.players.hidden_game import HiddenGame, Known, exploitability, follow
+from ....envs.players.hidden_game import HiddenGame, Known, Strategy, exploitability, follow
 from ....envs.players.seat_env import SeatEnv
-from ....envs.players.table_game import TablePosition, freeze
+from ....envs.players.session import first_text
+from ....envs.players.table_game import Moves, TablePosition, freeze
 from ....errors import InputError
 from .episode_player import EpisodePlayer
-from .seated_episodes import first_text
 
 
 def information_sets(game: HiddenGame, params: Mapping[str, Any], most: int) -> dict[Known, TablePosition] | None:
     """Return a position of each information set of both seats; None if there are more than ``most``."""
     deals, _ = game.deals(params)
     found: dict[Known, TablePosition] = {}
-    histories: list[tuple[str, ...]] = [()]
+    histories: list[Moves] = [()]
     while histories:
         history = histories.pop()
         legal = game.legal_after(params, history)
@@ -36,7 +37,7 @@ def information_sets(game: HiddenGame, params: Mapping[str, Any], most: int) -> 
 
 
 def ask_policy(
-    env: SeatEnv, positions: Mapping[Known, TablePosition], players: tuple[EpisodePlayer, EpisodePlayer]
+    env: SeatEnv, positions: Mapping[Known, TablePosition], players: tuple[EpisodePlayer | str, EpisodePlayer | str]
 ) -> tuple[dict[Known, dict[str, float]], float]:
     """Return the probability of each legal move at each information set, and the mean probability of other replies.
 
@@ -44,17 +45,22 @@ def ask_policy(
     wording at temperature 1, normalised over the legal moves.
 
     Args:
-        players: the player of each seat.
+        players: the player of each seat: a policy, or the name of a scripted player, which makes no other replies.
 
     Raises:
         InputError: a conversation leaves no context for a move.
     """
     game = env.table
+    found: dict[Known, dict[str, float]] = {}
     asked: dict[Known, tuple[int, list[int], list[tuple[int, ...]]]] = {}
     for known, position in positions.items():
         seat = game.to_move(position)
         assert seat is not None
-        renderer, context = players[seat].renderer, list[int]()
+        player = players[seat]
+        if isinstance(player, str):
+            found[known] = dict(game.choose(position, player))
+            continue
+        renderer, context = player.renderer, list[int]()
         for length in range(len(position.history) + 1):
             earlier = TablePosition(position.params, position.deal, position.history[:length])
             if game.to_move(earlier) != seat:
@@ -64,14 +70,13 @@ def ask_policy(
             if length < len(position.history):
                 context += renderer.action_ids(position.history[length])
         asked[known] = seat, context, [renderer.action_ids(move) for move in game.legal(position)]
-    found: dict[Known, dict[str, float]] = {}
     outside: list[float] = []
-    for seat in (0, 1):
+    for seat, player in enumerate(players):
+        if isinstance(player, str):
+            continue
         own = {known: row for known, row in asked.items() if row[0] == seat}
         contexts = [context for _, context, answers in own.values() for _ in answers]
-        logps = iter(
-            players[seat].log_likelihoods(contexts, [answer for *_, answers in own.values() for answer in answers])
-        )
+        logps = iter(player.log_likelihoods(contexts, [answer for *_, answers in own.values() for answer in answers]))
         for known, (_, _, answers) in own.items():
             sums = np.array([sum(next(logps)) for _ in answers])
             if not np.isfinite(sums).all():
@@ -96,3 +101,47 @@ def measure_exploitability(
         return {}
     strategy, illegal = ask_policy(env, positions, players)
     return {"exploitability": exploitability(game, freeze(own), follow(game, strategy)), "illegal": illegal}
+
+
+def move_gains(
+    game: HiddenGame, params: Mapping[str, Any], strategy: Strategy, magnet: Strategy, strength: float
+) -> dict[Known, dict[str, float]]:
+    """Return the advantage of each move at each information set, in points for its seat, when both seats play a
+    strategy that is drawn to another one.
+
+    The value of a move is that of playing on by the strategy, weighted over deals by chance and by the other seat's
+    probability of arriving there, minus ``strength`` x the logarithm of the move's probability over its probability
+    under the magnet (R-NaD: J. Perolat et al., "From Poincare Recurrence to Convergence in Imperfect Information
+    Games", 2021, section 4; here in the move's own value, not in those of moves before it). The advantage is the value
+    minus its mean under the strategy.
+    """
+    deals, weights = game.deals(params)
+    found: dict[Known, dict[str, float]] = {}
+
+    def walk(history: Moves, reach: np.ndarray) -> np.ndarray:
+        """Return the payoff of seat 0 for each deal, given each seat's probability of arriving, float[2, deals]."""
+        legal = game.legal_after(params, history)
+        if not legal:
+            return game.payoffs(params, deals, history)
+        seat = game.mover(params, history)
+        codes, group = np.unique(game.private(params, deals, history, seat), return_inverse=True)
+        chances = np.array([[strategy[history, code][move] for move in legal] for code in codes.tolist()])
+        own = np.arange(2)[:, None] == seat
+        below = np.stack(
+            [
+                walk((*history, move), np.where(own, reach * chances[group, place], reach))
+                for place, move in enumerate(legal)
+            ]
+        )
+        arrival = weights * reach[1 - seat]
+        mass = np.maximum(np.bincount(group, arrival, len(codes)), 1e-12)
+        points = below if seat == 0 else -below
+        values = np.stack([np.bincount(group, arrival * each, len(codes)) for each in points], 1) / mass[:, None]
+        for code, value, chance in zip(codes.tolist(), values, chances):
+            towards = np.array([magnet[history, code][move] for move in legal])
+            value = value - strength * np.log(np.maximum(chance, 1e-9) / np.maximum(towards, 1e-9))
+            found[history, code] = dict(zip(legal, (value - chance @ value).tolist()))
+        return (below * chances[group].T).sum(0)
+
+    walk((), np.ones((2, len(deals))))
+    return found

@@ -14,17 +14,19 @@ class Debate(Roles):
     """Let a solver answer, a critic criticise and a scorer mark, in rounds (CoMAS, arXiv 2510.08529, section 3).
 
     The mark, 1 to 3, pays the solution (mark - 1) / 2 and the critique (3 - mark) / 2; a scorer gets -1 for an
-    unreadable one. The paper draws the speaker of a round among four agents; here a role has one policy.
+    unreadable one.
 
     Args:
         rounds: rounds of solution, critique and mark.
         critics: critiques of each solution.
         horizon: past rounds that a solver sees.
+        agents: agents, of whom a different one is drawn for each role in each round of a task: "agent_0" and so on,
+            which ``--policies`` gives policies (4 in the paper, with twice as many rounds); 0: each role has a policy.
     """
 
-    def __init__(self, rounds: int = 2, critics: int = 1, horizon: int = 2):
-        self.rounds, self.critics, self.horizon = rounds, critics, horizon
-        super().__init__(debate(rounds, critics, horizon))
+    def __init__(self, rounds: int = 2, critics: int = 1, horizon: int = 2, agents: int = 0):
+        self.rounds, self.critics, self.horizon, self.agents = rounds, critics, horizon, agents
+        super().__init__(debate(rounds, critics, horizon, agents))
 
 
 @ROLLOUTS.register("proposer_solver_judge")

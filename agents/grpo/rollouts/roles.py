@@ -23,12 +23,14 @@ from .scripts import READS, RoleScript, ScriptLine
 
 @dataclass(eq=False)
 class _Said:
-    """An utterance: its task's number, its line and round, the utterance that it is about, and what came of it."""
+    """An utterance: its task's number, its line and round, the utterance that it is about, who speaks, and what came of
+    it."""
 
     task: int
     line: ScriptLine
     round: int
     parent: _Said | None
+    agent: str
     speaker: EpisodePlayer
     turn: Turn | None = None
     value: Any = None
@@ -70,7 +72,7 @@ class Roles(Strategy):
     def __init__(self, script: RoleScript):
         self.script = script
         self.provides = script.provides  # type: ignore[misc]
-        self.roles = script.roles
+        self.roles = script.players
         self._judges: dict[str, Reward] = {
             role: build(Component.parse(text).data()) for role, text in script.pays.items() if text
         }
@@ -100,6 +102,7 @@ class Roles(Strategy):
         examples = [self._draw_example(question, player.rng) for question, _ in firsts]
         said: list[_Said] = []
         for round_ in range(script.rounds):
+            drawn = [self._draw_agents(player.rng) for _ in tasks]
             for number, line in enumerate(script.lines):
                 again = round_ > 0 and number == 0
                 parents: list[tuple[int, _Said | None]] = []
@@ -109,7 +112,7 @@ class Roles(Strategy):
                 elif round_ == 0:
                     parents += [(task, None) for task in range(len(tasks))]
                 fresh = [
-                    _Said(task, line, round_, parent, self._speaker(line.role, player))
+                    _Said(task, line, round_, parent, *self._speaker(line.role, drawn[task][number], player))
                     for task, parent in parents
                     for _ in range(1 if again else line.count or tasks[task].samples)
                 ]
@@ -149,12 +152,19 @@ class Roles(Strategy):
 
     # A line ----------------------------------------------------------------------------------------------------------
 
-    def _speaker(self, role: str, player: EpisodePlayer) -> EpisodePlayer:
-        """Return the player of a role; the first two exchange theirs every ``swap`` updates."""
+    def _draw_agents(self, rng: np.random.Generator) -> list[str]:
+        """Draw the agent who speaks each line of a round; [""] for each if roles have policies."""
+        lines, agents = len(self.script.lines), self.script.agents
+        order = [name for _ in range(0, lines, max(agents, 1)) for name in rng.permutation(agents).tolist()]
+        return [f"agent_{number}" for number in order[:lines]] if agents else [""] * lines
+
+    def _speaker(self, role: str, agent: str, player: EpisodePlayer) -> tuple[str, EpisodePlayer]:
+        """Return (agent, or else the role whose policy speaks, its player); the first two roles exchange their policies
+        every ``swap`` updates."""
         pair = self.script.roles[:2]
         if self.script.swap and role in pair and player.step // self.script.swap % 2:
             role = pair[1 - pair.index(role)]
-        return player.for_role(role)
+        return agent or role, player.for_role(agent or role)
 
     def _draw_example(self, question: str, rng: np.random.Generator) -> str:
         """Return a question of the pool in half of the cases, if there are any, and else the environment's."""
@@ -205,7 +215,7 @@ class Roles(Strategy):
     def _give(self, said: Sequence[_Said]) -> None:
         """Give the values that were read to the utterances on the path that get them."""
         for one in said:
-            one.extras["agent"] = one.line.role
+            one.extras["agent"] = one.agent
             for name in filter(None, (line.gives.get(one.line.name) for line in self.script.lines)):
                 # A proposal that cannot be read is judged by nobody, and worth nothing.
                 lacking = 0.0 if one.line.kind == "question" and not one.readable else None

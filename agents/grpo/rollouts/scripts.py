@@ -99,6 +99,8 @@ class RoleScript:
         swap: updates after which the policies of the first two roles are exchanged; 0: never.
         pool: most accepted questions that are kept, half of which replace the environment's in later prompts.
         accepts: score from which a question enters the pool.
+        agents: number of agents, "agent_0" and so on, who have the policies; each line of a round and a task is spoken
+            by one of them, drawn anew, and by different ones while there are enough. 0: each role has its policy.
     """
 
     lines: tuple[ScriptLine, ...]
@@ -110,6 +112,7 @@ class RoleScript:
     swap: int = 0
     pool: int = 0
     accepts: float = 0.7
+    agents: int = 0
 
     def __post_init__(self) -> None:
         names: list[str] = []
@@ -126,7 +129,7 @@ class RoleScript:
         for role in (self.reported, *self.pays):
             if role not in (*self.roles, "*"):
                 raise unknown_name("role of the script", role, self.roles)
-        for number, low in (("rounds", 1), ("horizon", 0), ("swap", 0), ("pool", 0)):
+        for number, low in (("rounds", 1), ("horizon", 0), ("swap", 0), ("pool", 0), ("agents", 0)):
             check_count(number, getattr(self, number), low)
 
     @property
@@ -135,13 +138,18 @@ class RoleScript:
         return tuple(dict.fromkeys(line.role for line in self.lines))
 
     @property
+    def players(self) -> tuple[str, ...]:
+        """Names of those who can have different policies: the agents, or else the roles."""
+        return tuple(f"agent_{number}" for number in range(self.agents)) or self.roles
+
+    @property
     def provides(self) -> frozenset[str]:
         """Names of the extras that the episodes have."""
         return frozenset(name.removesuffix("[]") for line in self.lines for name in line.gives.values()) | {"agent"}
 
 
-def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> RoleScript:
-    """Solve, criticise and mark (CoMAS; the paper has 8 rounds of 4 agents, of which one speaks at random)."""
+def debate(rounds: int = 2, critics: int = 1, horizon: int = 2, agents: int = 0) -> RoleScript:
+    """Solve, criticise and mark (CoMAS; the paper has 8 rounds of 4 agents)."""
     marked = {"solver": "mark", "critic": "mark", "scorer": "mark"}
     return RoleScript(
         (
@@ -170,6 +178,7 @@ def debate(rounds: int = 2, critics: int = 1, horizon: int = 2) -> RoleScript:
         },
         rounds=rounds,
         horizon=horizon,
+        agents=agents,
     )
 
 

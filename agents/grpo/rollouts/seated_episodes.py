@@ -15,16 +15,11 @@ import numpy as np
 
 from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import TableSession
-from ....envs.players.table_game import TablePosition
-from ....rewards.answers import REQUESTS
 from ..batch.trajectory import Trajectory
 from .concurrent_episodes import ConcurrentEpisodes
 from .episode_loop import EpisodeLoop
 from .episode_player import EpisodePlayer
 from .episode_starts import Conditions, Moment, RolloutTask, Start
-
-STRANGER = {"sentences": "How the other player plays is not known.", "terse": "unknown."}
-"""Form of the prompt -> text about an opponent that the policy is not told of."""
 
 
 @dataclass(eq=False)
@@ -90,13 +85,12 @@ class GameTable:
         if seat is None:
             self._finish()
         elif seat in self._waiting:
-            error = session.errors[seat]
-            text = "\n".join(filter(None, (error, self.env.show(session.position, seat))))
-            self._waiting.pop(seat)((text, 0.0, False, False, self._info(seat, error=error)))
+            info = self._info(seat, error=session.errors[seat])
+            self._waiting.pop(seat)((session.tell(seat), 0.0, False, False, info))
         else:
             player = self.players[seat]
             assert isinstance(player, EpisodePlayer)
-            self._groups[player].open_seat(self, seat, first_text(self.env, session.position, seat))
+            self._groups[player].open_seat(self, seat, session.tell(seat))
 
     def _finish(self) -> None:
         for seat, resume in sorted(self._waiting.items()):
@@ -122,11 +116,6 @@ class GameTable:
         digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
         params = dict(self.task.params)
         return {"task_id": digest, "params": params, "difficulty": float(space.difficulty(params))}
-
-
-def first_text(env: SeatEnv, position: TablePosition, seat: int) -> str:
-    """Return what a seat reads on its first turn, at a table with an unknown opponent."""
-    return env.show(position, seat, STRANGER[env.prompt]) + REQUESTS[env.answer_format]
 
 
 class SeatedEpisodes(ConcurrentEpisodes):

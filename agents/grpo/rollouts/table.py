@@ -5,26 +5,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ....checks import check_count
+from ....envs.players.hidden_game import HiddenGame, Known
 from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import TableSession
-from ....envs.players.table_game import TableGame
+from ....envs.players.table_game import Frozen, TableGame
 from ....errors import InputError, unknown_name
-from ..batch.trajectory import Group
+from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
 from .environments import Environments
 from .episode_player import EpisodePlayer
 from .episode_starts import RolloutTask
 from .independent import Strategy
-from .information_sets import measure_exploitability
+from .information_sets import ask_policy, information_sets, measure_exploitability, move_gains
 from .seated_episodes import GameTable, play_tables
 
 SELF, PAST = "self", "past"
+SCORES = ("result", "advantage")
+Matching = tuple[Frozen, tuple[EpisodePlayer | str, EpisodePlayer | str]]
+"""Parameters of a game, and the player of each seat."""
+ByMove = Mapping[Known, Mapping[str, float]]
+"""Information set -> a number for each legal move: its probability, or what it gains."""
 _ELO_STEP = 32.0
 """Points by which a rating moves when all games of a step end as was thought impossible."""
 
@@ -46,6 +52,11 @@ class TableRollout(Strategy):
     (games with hidden hands), ``table/illegal``, the probability of a reply that is no legal move,
     ``table/score_OPPONENT``, the mean points, and ``table/elo``, a rating in which a new copy has that of the policy.
 
+    With the score "advantage", a legal move is worth what it gains over the policy's mean at its information set,
+    computed exactly from the policies of both seats (`information_sets.move_gains`), so that neither the deal nor later
+    moves add noise; a reply without one costs ``most`` points. A magnet then draws the policy to itself as it was up
+    to ``renew`` updates ago, which lets the last policy converge where rewards alone go round in circles.
+
     Args:
         opponents: "self", "past", or names of the game's scripted players; one is drawn for each task.
         every: updates between copies for the league.
@@ -53,6 +64,9 @@ class TableRollout(Strategy):
         patience: replies without a legal move until a seat forfeits.
         measure: updates between measurements of the exploitability; 0: none.
         sets: largest number of information sets at which the policy is asked.
+        score: "result", the points at the end, or "advantage", for games with hidden hands.
+        magnet: with "advantage", points that a move loses for each nat by which the policy prefers it over the magnet.
+        renew: updates until the magnet is the present policy again.
     """
 
     roles: ClassVar[tuple[str, ...]] = TableGame.roles  # type: ignore[misc]
@@ -62,17 +76,26 @@ class TableRollout(Strategy):
     patience: int = 2
     measure: int = 10
     sets: int = 400
+    score: str = "result"
+    magnet: float = 0.0
+    renew: int = 25
 
     def __post_init__(self) -> None:
         names = (self.opponents,) if isinstance(self.opponents, str) else tuple(self.opponents)
-        for name, least in (("every", 1), ("copies", 1), ("patience", 1), ("measure", 0), ("sets", 1)):
+        for name, least in (("every", 1), ("copies", 1), ("patience", 1), ("measure", 0), ("sets", 1), ("renew", 1)):
             check_count(name, getattr(self, name), least)
         if not names:
             raise InputError("the rollout table needs at least one opponent, such as 'self'.")
+        if self.score not in SCORES:
+            raise unknown_name("score of the rollout table", self.score, SCORES)
+        if self.magnet < 0 or (self.magnet and self.score == "result"):
+            raise InputError(f"magnet is a number from 0 for score='advantage', not {self.magnet} for {self.score!r}.")
         self._names = names
         self._ratings: dict[str, float] = {SELF: 0.0}
         # Copy or scripted player -> (points that the policy has won of it as a share of all, games), of recent games.
         self._results: dict[str, tuple[float, float]] = {}
+        # Parameters of a game -> the policies of both seats when the magnet was renewed.
+        self._magnets: dict[Frozen, ByMove] = {}
         self._metrics: dict[str, float] = {}
 
     @property
@@ -81,7 +104,10 @@ class TableRollout(Strategy):
         return PAST in self._names
 
     def check(self, environments: Environments) -> None:
-        known = self._env(environments).table.policies
+        table = self._env(environments).table
+        known = table.policies
+        if self.score == "advantage" and not isinstance(table, HiddenGame):
+            raise InputError(f"score='advantage' needs a game with hidden hands, not {type(table).__name__}.")
         for name in self._names:
             if name not in (SELF, PAST, *known):
                 raise unknown_name("opponent of the rollout table", name, [SELF, PAST, *known])
@@ -108,14 +134,20 @@ class TableRollout(Strategy):
             ]
             tables += games
             learning.append((task, games, seats, opponent))
+        # Before the games: the policies are those that play them.
+        gains = self._find_gains(env, player, tables) if self.score == "advantage" else {}
         play_tables(tables)
         groups, further = list[Group](), list[Group]()
         for task, games, seats, _ in learning:
-            both = [
-                tuple(t for game in games if (t := game.trajectories.get(seat)) is not None and t.turns and t.valid)
+            kept = [
+                [(game, t) for game in games if (t := game.trajectories.get(seat)) and t.turns and t.valid]
                 for seat in seats
             ]
-            player.attempts.setdefault(task.proposal, []).extend(t for members in both for t in members)
+            player.attempts.setdefault(task.proposal, []).extend(t for members in kept for _, t in members)
+            both = [
+                tuple(self._pay(game, seat, t, gains) if gains else t for game, t in members)
+                for seat, members in zip(seats, kept, strict=True)
+            ]
             groups.append(Group(task.proposal, both[0]))
             further += [Group(-1, members) for members in both[1:]]
         self._count([(opponent, game, seats) for _, games, seats, opponent in learning for game in games])
@@ -126,9 +158,20 @@ class TableRollout(Strategy):
         return self._metrics
 
     def state_dict(self) -> dict[str, Any]:
-        return {"ratings": self._ratings, "results": {name: list(row) for name, row in self._results.items()}}
+        results = {name: list(row) for name, row in self._results.items()}
+        magnets = [
+            [params, [[*known, chances] for known, chances in strategy.items()]]
+            for params, strategy in self._magnets.items()
+        ]
+        return {"ratings": self._ratings, "results": results, "magnets": magnets}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self._magnets = {
+            tuple((name, value) for name, value in params): {
+                (tuple(history), code): chances for history, code, chances in rows
+            }
+            for params, rows in state.get("magnets", ())
+        }
         self._ratings = dict(state["ratings"])
         self._results = {name: (row[0], row[1]) for name, row in state["results"].items()}
 
@@ -141,6 +184,43 @@ class TableRollout(Strategy):
                 "an environment of palaestra list envs players, without --env-processes."
             )
         return env.unwrapped
+
+    def _find_gains(self, env: SeatEnv, player: EpisodePlayer, tables: Sequence[GameTable]) -> dict[Matching, ByMove]:
+        """Return what each move gains at each information set, for each game's parameters and players."""
+        game = env.table
+        assert isinstance(game, HiddenGame)
+        if player.step % self.renew == 0:
+            self._magnets.clear()
+        first, second = (player.for_role(role) for role in game.roles)
+        asked: dict[Matching, ByMove] = {}
+        gains: dict[Matching, ByMove] = {}
+        for params, players in dict.fromkeys((table.session.position.params, table.players) for table in tables):
+            positions = information_sets(game, dict(params), self.sets)
+            if positions is None:
+                raise InputError(f"a game has more than {self.sets} information sets; raise sets, or take fewer cards.")
+            for pair in (first, second), players:
+                if (params, pair) not in asked:
+                    asked[params, pair] = ask_policy(env, positions, pair)[0]
+            magnet = self._magnets.setdefault(params, asked[params, (first, second)])
+            gains[params, players] = move_gains(game, dict(params), asked[params, players], magnet, self.magnet)
+        return gains
+
+    def _pay(self, game: GameTable, seat: int, trajectory: Trajectory, gains: Mapping[Matching, ByMove]) -> Trajectory:
+        """Replace the rewards of a seat's episode by what its moves have gained, as shares of all points."""
+        table, end = game.env.table, game.session.position
+        assert isinstance(table, HiddenGame)
+        known, own = gains[end.params, game.players], list[float]()
+        for length, move in enumerate(end.history):
+            position = replace(end, history=end.history[:length])
+            if table.to_move(position) == seat:
+                own.append(known[table.known(position, seat)][move])
+        left = iter(own)
+        points = [-table.most if turn.action_error else next(left, -table.most) for turn in trajectory.turns]
+        turns = [
+            replace(turn, reward=each / (2 * table.most), reward_terms={"advantage": each / (2 * table.most)})
+            for turn, each in zip(trajectory.turns, points, strict=True)
+        ]
+        return replace(trajectory, turns=tuple(turns))
 
     def _take_copy(self, player: EpisodePlayer) -> tuple[str, EpisodePlayer] | None:
         """Copy the policy for the league if it is time, and draw the copy that plays in this step; None without any."""

@@ -5,7 +5,7 @@ The searches, selection rules and values are those of ``palaestra eval --search`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ....checks import check_choice, check_count, check_number
 from ...search.searches import Search, parse_search
+from ...search.step_model import StepModel, first_error_pairs
 from ...search.step_pairs import step_pairs
 from ...search.waves import TaskSearch, play_out, tokenize_cues
 from ..batch.trajectory import Group
@@ -67,20 +68,38 @@ class TreeSearch(_Searching):
     Args:
         by: the search with its options, see `agents.search.searches`; without the option ``value`` it is the verdict.
         copies: shared tokens are trained "once", in the episode that sampled them, or in "each" episode that has them.
+        model: file for a process reward model that learns from the first wrong steps of the trees (OmegaPRM, arXiv
+            2406.06592; best with the search "omega"), for the search value ``model``; "" for none. The metrics
+            ``step_model/pairs`` and ``step_model/accuracy`` are of a batch's pairs before the model learns from them.
     """
 
     by: str = "mcts"
     copies: str = "once"
+    model: str = ""
 
     provides = frozenset({"nodes"})
 
     def __post_init__(self) -> None:
         check_choice("copies", self.copies, ("once", "each"))
         self.read_search()
+        self._model = StepModel(self.model) if self.model else None
+        self._metrics: dict[str, float] = {}
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         searches = self.grow_trees(tasks, player, self.copies == "each")
+        if self._model is not None:
+            self._metrics = self._model.learn([pair for s in searches for pair in first_error_pairs(s.tree, player)])
         return [tree_group(task, each.tree.members) for task, each in zip(tasks, searches, strict=True)]
+
+    def metrics(self) -> dict[str, float]:
+        return self._metrics
+
+    def state_dict(self) -> dict[str, Any]:
+        return {} if self._model is None else self._model.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if self._model is not None:
+            self._model.load_state_dict(state)
 
 
 @ROLLOUTS.register("search_pairs")

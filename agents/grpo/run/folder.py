@@ -27,6 +27,8 @@ LOGS = ("metrics", "timings", "proposals", "evaluations", "trajectories", "notic
 KEPT_CHECKPOINTS = 2
 DEFAULT_LEARNER = "grpo"
 """Learner of runs whose configuration names none."""
+POLICIES = "policies"
+"""Folder of a checkpoint with a folder for each policy besides the run's own."""
 _CHECKPOINTS, _WARM_UP, _BEST = "checkpoints", "warmup", "best"
 _NEARLY_NOTHING = 1 << 20
 """Bytes of free space below which a disk counts as full."""
@@ -54,7 +56,8 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
     """Return the folder of a checkpoint.
 
     Args:
-        which: "newest", "best" (the policy of the best evaluation so far; a run cannot be resumed from it), or a step.
+        which: "newest", "best" (the policy of the best evaluation so far; a run cannot be resumed from it), a step, or
+            the name of a policy of ``--policies``, whose folder in the newest checkpoint is returned.
 
     Raises:
         InputError: the run has no such checkpoint.
@@ -70,9 +73,11 @@ def find_checkpoint(run: Path, which: str = "newest") -> Path:
             raise InputError(f"the run {str(run)!r} has no checkpoint yet; train it further or give a model folder.")
         return newest
     steps = {str(_step_of(path)): path for path in _checkpoints(run)}
-    if which not in steps:
-        raise unknown_name(f"checkpoint of {str(run)!r}", which, ["newest", "best", *steps])
-    return steps[which]
+    newest = newest_checkpoint(run)
+    known = steps | ({place.name: place for place in (newest / POLICIES).glob("*")} if newest is not None else {})
+    if which not in known:
+        raise unknown_name(f"checkpoint of {str(run)!r}", which, ["newest", "best", *known])
+    return known[which]
 
 
 def _checkpoints(run: Path, kind: str = _CHECKPOINTS) -> list[Path]:

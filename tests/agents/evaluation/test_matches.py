@@ -56,6 +56,27 @@ def test_who_says_no_legal_move_forfeits_and_a_failure_is_void():
     assert (pair.void, pair.points) == (5, ())
 
 
+def test_each_player_reads_its_form_of_prompts_and_the_rules_once():
+    class Reads(Says):
+        def __init__(self, name, form=None):
+            super().__init__(name, "check")
+            self.prompt_form, self.read = form, list[str]()
+
+        def act(self, observations, infos):
+            self.read += [text for text, info in zip(observations, infos, strict=True) if not info["idle"]]
+            return super().act(observations, infos)
+
+    terse, full = Reads("terse", "terse"), Reads("full")
+    play_matches("palaestra/KuhnPoker-v0", [terse, full], deals=5, cards=3)
+    assert all(text.startswith("cards 3, ") and "unknown." in text for text in terse.read)
+    assert all(text.startswith("Each of two players puts one point") for text in full.read)
+    caller = Reads("caller", "terse")  # has to answer a bet of the second seat
+    play_matches("palaestra/KuhnPoker-v0", [caller, Says("bets", "bet")], deals=5, cards=3)
+    later = [text for text in caller.read if not text.startswith("cards 3")]
+    assert any(text.startswith("Your card is ") for text in later)
+    assert any(text.startswith("Moves are: call, fold.\nYour card is ") for text in later)
+
+
 def test_the_same_seed_gives_the_same_result():
     results = [play_matches("palaestra/Nim-v0", ["random", "perfect"], deals=10, seed=seed) for seed in (1, 1, 2)]
     assert results[0] == results[1] != results[2]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.rollouts.episode_starts import RolloutTask, Start
+from palaestra.agents.grpo.rollouts.episode_starts import FinishedEpisode, Moment, RolloutTask, Start
 from palaestra.agents.grpo.rollouts.episode_tree import step_starts
+from palaestra.agents.search import step_pairs
 from palaestra.agents.search.step_tree import StepTree
 
 from ..grpo.conftest import trajectory
@@ -20,6 +21,38 @@ def test_equal_steps_after_the_same_prefix_share_a_node():
     assert node_at(tree, "xb").visits == 1
     assert node_at(tree, "abc").final
     assert not node_at(tree, "ab").final
+
+
+def test_steps_that_differ_in_few_tokens_are_merged_and_each_goes_on_from_its_own_prefix():
+    """Steps of four letters: one of four that differs is a quarter."""
+
+    def tree_of_lines(merge: float) -> StepTree:
+        tree = StepTree(Start(RolloutTask({}, 0, 1)), 4, merge=merge)
+        for answer in ("abcdwxyz", "abceqrst", "abcmnop", "zzzzwxyz"):
+            start = len(answer) - 4
+            played = FinishedEpisode(trajectory(1.0, [([1], list(map(ord, answer)))]), (Moment(None, "", {}),))
+            tree.begin(tree.root)
+            tree.add(tree.root, played, [start])
+        return tree
+
+    assert [child.visits for child in tree_of_lines(0.0).root.children] == [1, 1, 1, 1]
+    tree = tree_of_lines(0.25)
+    merged, other = tree.root.children
+    assert (merged.visits, other.visits) == (3, 1)
+    assert [(child.member, child.end, child.final) for child in merged.children] == [
+        (0, 8, True),
+        (1, 8, True),
+        (2, 7, True),
+    ]
+    assert tree.begin(merged).inserts[0].ids == tuple(map(ord, "abcd"))
+    for number, answer in enumerate(("abcdwxyz", "abceqrst", "abcmnop")):
+        tree.set_reward(number, {0: float(number == 1)})
+        # The prefix of a step is that of its own episode.
+        end = step_pairs._end_at(tree, merged.children[number], 1.0).turns[0]
+        assert end.origins == (int(Origin.HINT),) * (len(answer) - 4) + (int(Origin.POLICY),) * 4
+    assert merged.mean == pytest.approx(1 / 3)
+    # A step that ends an episode is not one that goes on.
+    assert len(tree_of("ab", "a").root.children) == 1
 
 
 def test_visits_of_the_root_are_the_number_of_simulations():

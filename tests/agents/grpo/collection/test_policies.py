@@ -16,7 +16,9 @@ from palaestra.agents.grpo.run.observers import TrainingProgress
 from palaestra.agents.grpo.settings import PolicySpec, WarmUp, read_policies
 from palaestra.agents.language.adapters import AdapterSwitch
 from palaestra.agents.language.model import LanguageModel
+from palaestra.agents.lookup import find_agent
 from palaestra.errors import InputError
+from safetensors.torch import load_file
 
 KUHN = "palaestra/KuhnPoker-v0"
 
@@ -98,6 +100,18 @@ def test_a_game_of_policies_and_past_copies_continues_bit_for_bit(policies, conf
         assert "policies/player_0/model.safetensors" in whole
         rows = [json.loads(line) for line in whole["metrics"].splitlines()]
         assert all("policy/player_0/loss" in row for row in rows)
+        # Copies and other policies are agents by their name.
+        checkpoint = newest_checkpoint(tmp_path / "whole")
+        assert checkpoint is not None
+        for name, file in (("past-3", "past-past-3"), ("player_0", "policies/player_0/model"), ("4", "model")):
+            agent = find_agent(f"{tmp_path / 'whole'}@{name}")
+            assert agent.name == f"{tmp_path / 'whole'}@{name}"
+            saved = load_file(checkpoint / f"{file}.safetensors")
+            own = dict(agent.language.model.named_parameters())
+            assert all(torch.equal(own[key], weight) for key, weight in saved.items())
+        for name in ("past-9", "player_1"):
+            with pytest.raises(InputError, match=name):
+                find_agent(f"{tmp_path / 'whole'}@{name}")
 
 
 def test_two_policies_with_adapters_on_one_base_learn_apart_and_continue_bit_for_bit(config, tmp_path):
@@ -121,6 +135,9 @@ def test_two_policies_with_adapters_on_one_base_learn_apart_and_continue_bit_for
     assert all("policy/member_1/grad_norm" in row for row in rows)
     assert not any("policy/member_2/grad_norm" in row for row in rows)
     assert rows[0]["policy/member_2/episodes"] == 4
+    agent = find_agent(f"{tmp_path / 'whole'}@member_1")
+    loaded = [weight for key, weight in agent.language.model.named_parameters() if "lora_B" in key]
+    assert all(map(torch.equal, loaded, weights["member_1"]))
 
 
 def test_a_policy_trains_on_its_own_episodes_alone(config, tmp_path):

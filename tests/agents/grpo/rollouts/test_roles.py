@@ -80,6 +80,24 @@ def test_a_later_round_shows_the_past_rounds_of_the_own_branch_up_to_the_horizon
     assert solver[1].turns[0].action not in second.turns[0].observation  # another branch
 
 
+def test_the_agents_of_a_debate_are_drawn_for_each_role_and_their_policies_speak(world):
+    """In a round of a task, three of four agents speak, each of them once, and all samples have the same speaker."""
+    players = {f"agent_{number}": world(ARITHMETIC, lambda *_, number=number: str(number)).player for number in (1, 2)}
+    w = world(ARITHMETIC, "3")  # agents 0 and 3
+    w.player._others = players
+    groups = Debate(rounds=1, agents=4).play(w.tasks(*[2] * 30), w.player)
+    solvers = [group for group in groups if group.trajectories[0].role == "solver"]
+    agents = [{t.extras["agent"] for t in group.trajectories} for group in solvers]
+    assert all(len(each) == 1 for each in agents)
+    assert set().union(*agents) == {"agent_0", "agent_1", "agent_2", "agent_3"}
+    for group in groups:
+        for t in group.trajectories:
+            spoken = t.turns[0].action
+            assert spoken == (t.extras["agent"][-1] if t.extras["agent"] in players else "3")
+    for solver, critic, scorer in zip(groups[:30], groups[30::2], groups[31::2], strict=True):
+        assert len({g.trajectories[0].extras["agent"] for g in (solver, critic, scorer)}) == 3
+
+
 def test_marks_that_are_stuck_at_the_highest_are_shown(world):
     right = answer_of(world(ARITHMETIC, ""))
     w = world(ARITHMETIC, debater(right, ["3"] * 4))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 from palaestra.agents.grpo.rollouts.environments import Environments
-from palaestra.agents.grpo.rollouts.information_sets import ask_policy, information_sets, measure_exploitability
+from palaestra.agents.grpo.rollouts.information_sets import (
+    ask_policy,
+    information_sets,
+    measure_exploitability,
+    move_gains,
+)
 from palaestra.agents.grpo.rollouts.table import TableRollout
-from palaestra.envs.players.hidden_game import expected_payoff, exploitability
+from palaestra.envs.players.hidden_game import equilibrium, expected_payoff, exploitability, follow
 from palaestra.envs.players.kuhn_poker import Kuhn
 from palaestra.errors import InputError
 
@@ -158,7 +164,9 @@ def test_what_cannot_be_played_is_refused_before_a_run(options, message):
         TableRollout(**options).check(environments)
 
 
-@pytest.mark.parametrize("options", [{"every": 0}, {"patience": 0}, {"opponents": ()}, {"measure": -1}])
+@pytest.mark.parametrize(
+    "options", [{"every": 0}, {"patience": 0}, {"opponents": ()}, {"measure": -1}, {"score": "luck"}, {"magnet": 0.1}]
+)
 def test_values_out_of_range_are_refused(options):
     with pytest.raises(InputError):
         TableRollout(**options)
@@ -213,6 +221,84 @@ def test_a_policy_that_is_told_its_moves_has_their_exploitability(kuhn):
     )
     assert found["exploitability"] == pytest.approx(expected)
     assert found["illegal"] == pytest.approx(0.0, abs=1e-9)
+
+
+def uniform_strategy() -> dict[Any, dict[str, float]]:
+    sets = information_sets(Kuhn(), {"cards": 3}, 400) or {}
+    return {known: dict.fromkeys(Kuhn().legal(position), 0.5) for known, position in sets.items()}
+
+
+def test_a_moves_gain_is_what_it_earns_more_than_the_mean_move():
+    """Against uniform play, by hand."""
+    uniform = uniform_strategy()
+    gains = move_gains(Kuhn(), {"cards": 3}, uniform, uniform, 0.0)
+    # Card 3 to a bet: call for 2, fold for -1. Card 1: call for -2. Card 2: call for (2 - 2) / 2 = 0.
+    assert gains[("bet",), 3] == pytest.approx({"call": 1.5, "fold": -1.5})
+    assert gains[("bet",), 1] == pytest.approx({"call": -0.5, "fold": 0.5})
+    assert gains[("bet",), 2] == pytest.approx({"call": 0.5, "fold": -0.5})
+    # Card 3 first: bet for (2 + 1) / 2; check for 1, or after a bet (2 - 1) / 2: 3/4.
+    assert gains[(), 3] == pytest.approx({"check": -0.375, "bet": 0.375})
+    assert all(sum(row.values()) == pytest.approx(0.0) for row in gains.values())
+    # A magnet takes off what the move's probability has over the magnet's: ln(.5 / .8) and ln(.5 / .2) at a tenth.
+    magnet = {known: dict(zip(row, (0.8, 0.2), strict=True)) for known, row in uniform.items()}
+    drawn = move_gains(Kuhn(), {"cards": 3}, uniform, magnet, 0.1)
+    pull = 0.1 * (np.log(0.8) - np.log(0.2)) / 2
+    assert drawn[("bet",), 3] == pytest.approx({"call": 1.5 + pull, "fold": -1.5 - pull})
+    # In an equilibrium nothing gains.
+    best = equilibrium(Kuhn(), (("cards", 3),), 400)
+    assert (
+        max(gain for row in move_gains(Kuhn(), {"cards": 3}, best, best, 0.0).values() for gain in row.values()) < 0.01
+    )
+
+
+def test_gains_with_a_magnet_lead_the_last_policy_to_an_equilibrium_and_without_one_do_not():
+    """Multiplicative weights on the gains, with the magnet renewed every 25 updates."""
+
+    def play(magnet: float) -> float:
+        strategy = old = uniform_strategy()
+        for update in range(250):
+            old = strategy if update % 25 == 0 else old
+            gains = move_gains(Kuhn(), {"cards": 3}, strategy, old, magnet)
+            raised = {k: {m: p * np.exp(gains[k][m]) for m, p in row.items()} for k, row in strategy.items()}
+            strategy = {k: {m: p / sum(row.values()) for m, p in row.items()} for k, row in raised.items()}
+        return exploitability(Kuhn(), (("cards", 3),), follow(Kuhn(), strategy))
+
+    assert play(0.2) < 0.02
+    assert play(0.0) > 0.05
+
+
+def test_with_advantages_each_move_is_paid_what_it_gains_and_an_illegal_reply_costs_the_game(kuhn):
+    w = kuhn(lambda session, text: split(session, text) if session % 3 else "pass")
+    uniform = uniform_strategy()
+    w.player.log_likelihoods = lambda contexts, answers: [(np.log(0.5),) for _ in answers]
+    rollout = TableRollout(measure=0, score="advantage", magnet=0.2)
+    groups = rollout.play(w.tasks(*[6] * 6), w.player)
+    gains = move_gains(Kuhn(), {"cards": 3}, uniform, uniform, 0.2)
+    seen = set()
+    for turn in (turn for group in groups for t in group.trajectories for turn in t.turns):
+        card = int(turn.observation.partition("Your card is ")[2][0])
+        said = turn.observation.partition("So far: ")[2].partition(".")[0]
+        history = tuple(part.split()[-1] for part in said.split(", ")) if said else ()
+        expected = -2.0 if turn.action_error else gains[history, card][turn.action]
+        assert turn.reward == pytest.approx(expected / 4)
+        seen.add((bool(turn.action_error), len(history)))
+    assert {(True, 0), (False, 0), (False, 1)} <= seen
+    # The outcome that the teacher learns is that of the game.
+    assert {t.outcome for attempts in w.player.attempts.values() for t in attempts} >= {0.0, 0.25}
+    # The magnet is saved, and used until it is renewed.
+    state = json.loads(json.dumps(rollout.state_dict()))
+    restored = TableRollout(measure=0, score="advantage", magnet=0.2)
+    restored.load_state_dict(state)
+    assert restored._magnets == {(("cards", 3),): uniform}
+    w.player.step = 1
+    w.player.log_likelihoods = lambda contexts, answers: [
+        (np.log(0.25 if n % 2 else 0.75),) for n in range(len(answers))
+    ]
+    restored.play(w.tasks(1), w.player)
+    assert restored._magnets == {(("cards", 3),): uniform}
+    w.player.step = 25
+    restored.play(w.tasks(1), w.player)
+    assert restored._magnets != {(("cards", 3),): uniform}
 
 
 def test_a_typed_run_learns_from_both_seats(train):
