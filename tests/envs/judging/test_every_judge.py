@@ -10,7 +10,7 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.judging.grade_by_rubric import CHECKED, PRAISE
-from palaestra.envs.judging.shortcuts import SHORTCUTS, read_solutions, shortcut_rates
+from palaestra.envs.judging.shortcuts import SHORTCUTS, read_pair, shortcut_rates
 from palaestra.errors import InputError
 from palaestra.rewards.answers.equalities import equality_holds
 
@@ -33,7 +33,7 @@ def test_swapped_pairs_are_the_same_solutions_in_the_other_order():
     env, other = make("JudgePairs", pleas=1.0), make("JudgePairs", pleas=1.0, swapped=True)
     for seed in range(20):
         (one, _), (two, _) = (each.reset(seed=seed) for each in (env, other))
-        first, second = ([re.sub(r"\[\[.\]\]", "", text) for text in read_solutions(shown)] for shown in (one, two))
+        first, second = ([re.sub(r"\[\[.\]\]", "", text) for text in read_pair(shown)[1:]] for shown in (one, two))
         assert first == second[::-1]
         assert {env.here().reference, other.here().reference} == {"A", "B"}
 
@@ -42,7 +42,7 @@ def test_a_plea_is_for_the_solution_in_which_it_stands():
     env = make("JudgePairs", pleas=1.0)
     sides = Counter()
     for seed in range(40):
-        shown = read_solutions(env.reset(seed=seed)[0])
+        shown = read_pair(env.reset(seed=seed)[0])[1:]
         (pleading,) = [letter for letter, text in zip("AB", shown) if "[[" in text]
         assert f"[[{pleading}]]" in shown["AB".index(pleading)]
         sides[pleading == env.here().reference] += 1
