@@ -51,8 +51,8 @@ class OveroptimisationOptions:
     """Questions whose answers the reward model is trained on."""
     model_steps: int = 200
     """Optimiser steps of a reward model."""
-    model: str = "ngrams"
-    """Reward model: ngrams, or tiny."""
+    model: str = "policy"
+    """Model with the reward's head: policy (the warmed-up policy's weights), ngrams, or tiny (new weights)."""
     start: float = 0.4
     """Share of right answers at which the policy's warm-up ends."""
     window: int = 10
@@ -170,7 +170,7 @@ def judge_config(policy: Path, options: OveroptimisationOptions, seed: int, memb
         player=str(policy),
         questions=options.questions,
         held_out=0.25,
-        model=options.model,
+        model=str(policy) if options.model == "policy" else options.model,
         members=members,
         seed=seed,
         steps=options.model_steps,

@@ -10,6 +10,7 @@ from ...envs.judging.shortcuts import read_pair
 from ...errors import InputError
 from ...rewards.models.model_rewards import load_models
 from ..agent import Agent
+from ..language import language_encoder  # noqa: F401  (registers the encoder)
 
 
 class RewardModelJudge(Agent):

@@ -20,7 +20,6 @@ import torch
 from ...errors import InputError
 from ...rewards.audit.ablations import calibration_error
 from ...rewards.audit.overoptimisation import best_of_n_curve
-from ...rewards.models.language_encoder import LanguageEncoder
 from ...rewards.models.losses import pointwise_loss
 from ...rewards.models.objectives import OBJECTIVES
 from ...rewards.models.peers import share_kept, train_peers
@@ -32,6 +31,7 @@ from ..grpo.run.folder import RunFolder, checkpoint_errors, newest_checkpoint, r
 from ..grpo.run.full_paths import with_absolute_paths
 from ..grpo.run.observers import Notices, TrainingProgress
 from ..language.language_agent import load_model
+from ..language.language_encoder import LanguageEncoder
 from ..language.model import LanguageModel, resolve_device
 from .reward_model_config import PROCESS, RewardModelConfig
 from .reward_model_data import RewardModelData, flip_labels, gather, reopen

@@ -75,6 +75,13 @@ def read_pairs(rows: Sequence[Row]) -> list[Preference]:
     return pairs
 
 
+def list_prefixes(actions: Sequence[str], probe: PrefixProbe) -> list[str]:
+    """Return the text of an episode up to the end of each turn, or of each part of its only turn."""
+    if len(actions) == 1:
+        return [actions[0][:stop] for _, stop in probe.split_parts(actions[0])]
+    return ["\n".join(actions[: n + 1]) for n in range(len(actions))]
+
+
 def read_step_labels(rows: Sequence[Row], min_segment: int = 100) -> list[StepLabel]:
     """Read labels of steps from rows with "prompt", "steps" and "labels", and from episodes with measures.
 
@@ -96,12 +103,9 @@ def read_step_labels(rows: Sequence[Row], min_segment: int = 100) -> list[StepLa
             prompt, labels = str(row.get("prompt", "")), row["labels"]
             prefixes = ["\n".join(map(str, row["steps"][: n + 1])) for n in range(len(row["steps"]))]
         else:
-            prompt, response = last_response(row)
+            prompt, _ = last_response(row)
             labels = (row.get("measures") or {}).get("step_labels")
-            actions = [str(turn.get("action")) for turn in row["turns"]]
-            prefixes = ["\n".join(actions[: n + 1]) for n in range(len(actions))]
-            if len(actions) == 1:
-                prefixes = [response[:stop] for _, stop in probe.split_parts(response)]
+            prefixes = list_prefixes([str(turn.get("action")) for turn in row["turns"]], probe)
         if not isinstance(labels, list) or len(labels) != len(prefixes):
             raise InputError(
                 f"{len(prefixes)} steps need as many labels, not {shorten(repr(labels), 60)}; train with --measures "

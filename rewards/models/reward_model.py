@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
-from .language_encoder import LanguageEncoder
+from ...registry import Registry
 from .losses import bradley_terry_loss
 from .ngram_encoder import NgramEncoder
 from .objectives import OBJECTIVES
@@ -25,8 +25,9 @@ from .preferences import Preference
 _FORMAT = "palaestra-reward-model-1"
 CHUNK = 128
 """Most texts that are encoded at once to be scored."""
-_ENCODERS = {"hashed": NgramEncoder, "language": LanguageEncoder}
-"""Name in a file -> class of encoders that can be made from the file alone."""
+ENCODERS: Registry[Any] = Registry("encoder of reward models")
+"""Encoders that can be made from a file alone: classes with ``settings()`` and ``from_settings(settings)``."""
+ENCODERS.add("hashed", NgramEncoder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class RewardModel(nn.Module):
         from_file = _safetensors()
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        kind = next((name for name, known in _ENCODERS.items() if type(self.encoder) is known), "other")
+        kind = next((name for name, known in ENCODERS.items() if type(self.encoder) is known), "other")
         about = {"format": _FORMAT, "shape": json.dumps(self._shape), "encoder": kind}
         if kind != "other":
             about[kind] = json.dumps(self.encoder.settings())
@@ -229,10 +230,13 @@ class RewardModel(nn.Module):
             raise InputError(f"{str(path)!r} holds other weights than a reward model's; give a file that save() wrote.")
         if encoder is None:
             kind = about["encoder"]
-            if kind not in _ENCODERS:
-                raise InputError(f"{str(path)!r} was saved with an encoder of another class; pass that to load().")
+            if kind not in ENCODERS:
+                raise InputError(
+                    f"{str(path)!r} was saved with the encoder {kind!r}, which is unknown here; import the module that "
+                    "defines it, or pass an encoder to load()."
+                )
             with seeded(0):
-                encoder = _ENCODERS[kind].from_settings(json.loads(about[kind]))
+                encoder = ENCODERS[kind].from_settings(json.loads(about[kind]))
         model = cls(encoder, **json.loads(about["shape"]))
         try:
             model.load_state_dict(weights)

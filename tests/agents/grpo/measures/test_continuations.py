@@ -12,9 +12,9 @@ from palaestra.agents.grpo.components.credit.units import reward_by_token
 from palaestra.agents.grpo.measures.continuations import (
     FirstWrongStep,
     PrefixValues,
+    StepScores,
     replay_moments,
     step_labels,
-    step_scores,
 )
 from palaestra.agents.grpo.measures.producer import ProducerTools, add_measures
 from palaestra.agents.grpo.objective.objective import Objective
@@ -38,7 +38,7 @@ def test_states_of_a_game_are_as_good_as_the_episodes_that_go_on_from_them(world
     ((row,),) = PrefixValues(samples=2)([group], instruments(w.player))
     assert row["prefix_values"] == [0.0] * len(trajectory.turns) + [1.0]
     measured = replace(group, trajectories=(replace(trajectory, extras=row),))
-    ((scores,),) = step_scores([measured], instruments(w.player))
+    ((scores,),) = StepScores()([measured], instruments(w.player))
     assert scores["step_scores"] == [0.0] * (len(trajectory.turns) - 1) + [1.0]
     ((labels,),) = step_labels([measured], instruments(w.player))
     assert labels["step_labels"] == [False] * (len(trajectory.turns) - 1) + [True]

@@ -1,4 +1,7 @@
-"""Encoder of texts by a language model: the hidden state of the last token. Needs torch and transformers."""
+"""Encoder of reward models: the hidden state of a language model's last token. Needs torch and transformers.
+
+Importing this module makes `RewardModel.load` read files of models with this encoder; learners import it.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from ...checks import check_count
+from ...rewards.models.reward_model import ENCODERS
 
 
+@ENCODERS.register("language")
 class LanguageEncoder(nn.Module):
     """Hidden state of a language model after the last token of a text, the input of a reward model's head.
 
