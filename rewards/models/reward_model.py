@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -110,6 +111,15 @@ class RewardModel(nn.Module):
                 scores += self(prompts[low : low + CHUNK], responses[low : low + CHUNK]).tolist()
         self.train(training)
         return scores
+
+    def features(self, prompts: Sequence[str], responses: Sequence[str]) -> np.ndarray:
+        """Return the encodings from which the head makes scores, float64 [n, d], without gradient."""
+        rows = []
+        with torch.no_grad():
+            for low in range(0, len(responses), CHUNK):
+                pairs = zip(prompts[low : low + CHUNK], responses[low : low + CHUNK], strict=True)
+                rows.append(self.encoder.encode([f"{prompt}\n\n{response}" for prompt, response in pairs]))
+        return torch.cat(rows).double().cpu().numpy()
 
     def fit(
         self,
