@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -58,10 +59,14 @@ class RewardModelRun:
         RunFolder.check_free(Path(out))
         config = with_absolute_paths(config)
         folder = RunFolder.create(Path(out), config)
-        with folder.unlock_after_error():
+        try:
             run = cls(config, folder, gather(config, folder.path))
             if config.objective != PROCESS:
                 run._prepare_pairs()
+        except BaseException:
+            folder.unlock()
+            shutil.rmtree(folder.path)  # nothing in it can be resumed
+            raise
         return run
 
     @classmethod
