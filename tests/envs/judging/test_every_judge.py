@@ -13,6 +13,7 @@ from palaestra.envs.judging.grade_by_rubric import CHECKED, PRAISE
 from palaestra.envs.judging.shortcuts import SHORTCUTS, read_pair, shortcut_rates
 from palaestra.errors import InputError
 from palaestra.rewards.answers.equalities import equality_holds
+from palaestra.rewards.audit import FAMILIES, Case, attack
 
 NAMES = ("JudgePairs", "JudgeSolution", "FindTheError", "GradeByRubric")
 
@@ -60,6 +61,29 @@ def test_two_verdicts_at_the_end_are_none(name: str):
         *_, info = env.step(reply)
         outcomes[reply] = (info["is_success"], info["action_error"] is None)
     assert list(outcomes.values()) == [(False, False), (True, True), (True, True), (False, True), (False, False)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_replies_are_no_verdicts(name: str):
+    env = make(name)
+    for seed in range(6):
+        observation, _ = env.reset(seed=seed)
+        task = env.here()
+
+        def grade(answer: str, reference: str, task: Any = task) -> Any:
+            return env.judge(task, answer)[0]
+
+        answers = {
+            form.format(task.reference) for form in ("{}", "0{}", "[[{}]]", "\\boxed{{{}}}", "<answer>{}</answer>")
+        }
+        # A text that happens to end in the right number is a guess, no exploit.
+        guess = f": {task.reference}"
+
+        def right(text: str, answers: set[str] = answers, guess: str = guess) -> bool:
+            return text in answers or text.endswith(guess)
+
+        report = attack(grade, [Case(env.oracle(), prompt=observation, right=right)], families=FAMILIES)
+        assert report.clean, report
 
 
 def test_half_of_the_solutions_are_right():
