@@ -59,7 +59,9 @@ class LearnerKind:
 
 
 LEARNERS: Registry[LearnerKind] = Registry(
-    "learner", group="palaestra.learners", modules=[f"{__package__}.students.student_config"]
+    "learner",
+    group="palaestra.learners",
+    modules=[f"{__package__}.students.student_config", f"{__package__}.reward_training.reward_model_config"],
 )
 LEARNERS.add(
     DEFAULT_LEARNER,

@@ -11,6 +11,7 @@ examples:
   palaestra bench learner --setup
   palaestra bench learner --markdown table.md
   palaestra bench models --models smollm2-135m --cases sums
+  palaestra bench overoptimisation --seeds 1
   palaestra bench processes --rounds 20
   palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4
   palaestra bench rewards --designers none exprd barfi --seeds 3
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "ladders": ("ladders", "success one, two and three rungs above what a tiny model was shown, family by family"),
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "models": ("models.command", "small pretrained models before and after GRPO on a dozen ids, with curves"),
+    "overoptimisation": ("overoptimisation", "true reward of a policy that is trained against a reward model"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
     "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),

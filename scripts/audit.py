@@ -7,7 +7,8 @@ several answers in one. With --plant, known cheats are also planted in copies of
 many the scan finds.
 
 The file of a reward model (RewardModel.save) is tried on right and spoilt solutions to held-out questions: accuracy by
-kind of flaw, calibration, accuracy without words, mathematics or context, and the best of n by its score.
+kind of flaw, calibration, accuracy without words, mathematics or context, linear probes of its frozen hidden state, and
+the best of n by its score.
 
 A language model is updated on each of several tasks separately, with the run's recipe, and the log-probability of the
 scripted solver's answer to every task is measured before and after. The run itself is not changed. A task whose
@@ -20,6 +21,7 @@ comparison, the table has the success with the same number of cells changed at r
 examples:
   palaestra audit played.jsonl                              # episodes, scanned for loops and cheats
   palaestra audit runs/first/trajectories.jsonl --top 20 --plant 50
+  palaestra audit played.jsonl --html scan.html             # a page to read
   palaestra audit model.safetensors --pairs 300             # a reward model
   palaestra audit runs/first
   palaestra audit runs/first --tasks 16 --samples 32 --json runs/first/interference.json
@@ -57,6 +59,8 @@ class AuditOptions:
     """Files of episodes: number of episodes to name, those with the most signals first."""
     plant: int = 0
     """Files of episodes: number of copies in which each kind of cheat is planted; 0 for none."""
+    html: Path | None = None
+    """Files of episodes: also write a page with the signals and the worst episodes."""
     pairs: int = 120
     """Reward models: number of pairs of a right and a spoilt solution."""
     tasks: int = 8
@@ -83,6 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     config = tyro.cli(AuditOptions, args=argv, prog="palaestra audit", description=__doc__)
     check_output(config.json, "--json")
+    check_output(config.html, "--html")
     for name, value in (("tasks", config.tasks), ("samples", config.samples)):
         if value is not None and value < 2:
             raise InputError(f"--{name} must be at least 2, not {value}.")
@@ -96,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if other != kind and getattr(config, name) != defaults[name]:
                 raise InputError(f"{str(config.run)!r} is {kind}; --{name} is for {whom}, leave it out.")
     if kind == "a file of episodes":
-        return audit_episodes(config.run, config.top, config.plant, config.seed, config.json)
+        return audit_episodes(config.run, config.top, config.plant, config.seed, config.json, config.html)
     if kind == "the file of a reward model":
         return audit_model(config.run, config.pairs, config.seed, config.json)
     if kind == "a run of a student":
@@ -112,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 _OPTIONS = {
-    "a file of episodes": ("files of episodes", ("top", "plant")),
+    "a file of episodes": ("files of episodes", ("top", "plant", "html")),
     "the file of a reward model": ("reward models", ("pairs",)),
     "a run of a student": ("students", ("cells", "episodes", "tries", "play", "prefer")),
     "a run of a language model": ("language models", ("tasks", "samples")),

@@ -20,6 +20,8 @@ examples:
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
   palaestra train palaestra/DeceptiveMaze-v0 --learner novelty-search --axis pockets=1 depth=3 --steps 200000
+  palaestra train palaestra/Arithmetic-v0 --learner reward-model --model ngrams --out runs/scorer
+  palaestra train --learner reward-model --pairs runs/first/trajectories.jsonl --model models/mine --freeze
   palaestra train palaestra/DoorKey-v0 --learner ppo --help-all    # its own options, as with every --learner
 """
 
@@ -59,7 +61,7 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         str,
         DEFAULT_LEARNER,
         "Learner: grpo trains a language model; ppo, q, go-explore and novelty-search train students with array "
-        "observations. Each learner has its own options.",
+        "observations; reward-model trains a reward model. Each learner has its own options.",
     ),
     "axis": (
         tyro.conf.UseAppendAction[Texts],
@@ -268,7 +270,7 @@ def train(learner: Any) -> int:
         again = train_ranks.resume_command(folder, split)
         console.print(f"stopped after step {learner.step}; continue with: {again}", soft_wrap=True)
         return stopped()
-    what = "model" if isinstance(learner.config, TrainConfig) else "policy"
+    what = getattr(learner, "product", "model" if isinstance(learner.config, TrainConfig) else "policy")
     console.print(f"{what} and logs in {folder}, report in {report}", soft_wrap=True)
     return 0
 
@@ -351,6 +353,8 @@ def _build_config(options: TrainOptions) -> Any:
         changes["role_policies"] = {name: str(value) for name, value in parse_options(texts, "a policies").items()}
     for part, what in (("teacher", "a teacher"), ("chat", "a chat"), ("engine", "an engine")):
         if texts := [text for group in getattr(options, f"{part}_option") for text in group]:
+            if not hasattr(config, f"{part}_options"):
+                raise InputError(f"the learner {options.learner!r} has no --{part}-option; leave it out.")
             changes[f"{part}_options"] = parse_options(texts, what)
     return dataclasses.replace(config, **changes)
 

@@ -229,6 +229,12 @@ class TrainConfig:
     final_episodes: int = option(
         default=500, low=1, group="run", says="episodes of the evaluations before the first and after the last step."
     )
+    audit_every: int = option(
+        default=0,
+        group="run",
+        says="steps between attacks on the run's rewards: exploits that graders have fallen for are given as answers, "
+        "and those rewarded more than the solver's answer are counted in metrics.jsonl (audit/...); 0: none.",
+    )
     checkpoint_every: int = option(
         default=50,
         low=1,

@@ -26,6 +26,7 @@ from ..language.model import LanguageModel, resolve_device
 from .collection.asynchronous import AsynchronousCollection, StepCollection
 from .collection.policies import episodes_of, load_policies, make_policies, save_policies
 from .collection.policy_weights import separate_models
+from .collection.reward_attacks import attack_run
 from .collection.task_collector import TaskCollector
 from .config import TrainConfig
 from .objective.notices import recipe_notices
@@ -246,6 +247,9 @@ class Learner:
         for policy in policies.values():
             updates = {**updates, **policy.train(collected.trainable, self.step, rate * policy.config.lr / config.lr)}
         seconds = time.perf_counter() - begun
+        if config.audit_every and self.step % config.audit_every == 0:
+            with self.parts.collection.pause():
+                updates = {**updates, **attack_run(self.parts.collector, collected.groups, self.step)}
         places = {"environments": self.parts.environments, "folder": self.folder, "trackers": self._trackers}
         metrics, speed = write_step(
             self.step, data, tally, updates, weights, seconds, config=config, update=update, **places

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ...errors import InputError
 from .judge_pairs import JudgePairs
 from .presentation import REMARKS
 
 _MARKDOWN = re.compile(r"^(?:\*\*|\* |### )", re.MULTILINE)
-_SHOWN = re.compile(r"Solution A:\n(.*)\n\nSolution B:\n(.*)\n\nWhich solution is right\?", re.DOTALL)
+_SHOWN = re.compile(
+    r"\n\nQuestion:\n(.*)\n\nSolution A:\n(.*)\n\nSolution B:\n(.*)\n\nWhich solution is right\?", re.DOTALL
+)
 _PLEA = re.compile(r"\[\[([AB])\]\]")
 
 
@@ -40,12 +43,16 @@ SHORTCUTS: Mapping[str, Callable[[str], float]] = {
 """Shortcut -> number that a solution has; the shortcut prefers the solution with the larger one."""
 
 
-def read_solutions(observation: str) -> tuple[str, str]:
-    """Return the texts of the two solutions in an observation of `JudgePairs` in sentences."""
+def read_pair(observation: str) -> tuple[str, str, str]:
+    """Return the question and the two solutions in an observation of `JudgePairs` in sentences.
+
+    Raises:
+        InputError: the observation shows no two solutions.
+    """
     match = _SHOWN.search(observation)
     if match is None:
-        raise ValueError("the observation shows no two solutions; make the environment with prompt='sentences'.")
-    return match[1], match[2]
+        raise InputError("the observation shows no two solutions; play JudgePairs-v0 with prompt='sentences'.")
+    return match[1], match[2], match[3]
 
 
 def shortcut_rates(env: JudgePairs, episodes: int, seed: int = 0) -> dict[str, float]:
@@ -59,7 +66,7 @@ def shortcut_rates(env: JudgePairs, episodes: int, seed: int = 0) -> dict[str, f
     right = dict.fromkeys(SHORTCUTS, 0.0)
     for number in range(episodes):
         observation, _ = env.reset(seed=seed + number)
-        first, second = read_solutions(observation)
+        _, first, second = read_pair(observation)
         is_first = env.here().reference == "A"
         for name, measure in SHORTCUTS.items():
             lead = 1.0 if name == "first" else float(measure(first) - measure(second))

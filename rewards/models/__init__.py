@@ -19,6 +19,7 @@ from .preferences import (
     preference_strength,
     truncated_pairs,
 )
+from .recorded_pairs import StepLabel, read_pairs, read_step_labels
 from .token_episode import TokenEpisode
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ __all__ = [
     "Preference",
     "ReferenceEncoder",
     "RewardModel",
+    "StepLabel",
     "TokenEpisode",
     "bradley_terry_loss",
     "contrast",
@@ -59,6 +61,8 @@ __all__ = [
     "pointwise_loss",
     "preference_pairs",
     "preference_strength",
+    "read_pairs",
+    "read_step_labels",
     "select_small",
     "truncated_pairs",
     "view_contrast_loss",

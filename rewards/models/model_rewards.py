@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...checks import option
 from ...errors import InputError
 from ..episode import Episode
@@ -17,38 +19,72 @@ from ..reward import PooledReward, StepReward, register
 from .loading import load_with_torch
 from .token_episode import TokenEpisode
 
+COMBINATIONS = {
+    "mean": lambda scores: scores.mean(0),
+    "worst": lambda scores: scores.min(0),
+    "uncertain": lambda scores: scores.mean(0) - scores.var(0),
+}
+"""Combination of the scores of an ensemble, [models, n], into one score for each response, [n]."""
+
+
+def load_models(place: str | Path) -> list[Any]:
+    """Load the reward models of a file, or of a folder with files ``model*.safetensors``.
+
+    Raises:
+        InputError: a folder without such a file, or a file that is no reward model.
+    """
+    path = Path(place)
+    files = sorted(path.glob("model*.safetensors")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(
+            f"{str(place)!r} has no model*.safetensors; give a run of --learner reward-model that has ended."
+        )
+    return [load_with_torch("RewardModel").load(file) for file in files]
+
 
 def _load_model(_: str, model: Any) -> Any:
     if isinstance(model, (str, Path)):
-        model = load_with_torch("RewardModel").load(model)
+        return load_models(model)
     if not callable(getattr(model, "score", None)):
         raise InputError(f"a reward model has score(prompts, responses), or is a file; {model!r} is neither.")
-    return model
+    return [model]
 
 
 @register("reward-model")
 class ModelReward(PooledReward):
-    """Score of a trained reward model for the response to the prompt.
+    """Score of a trained reward model, or of an ensemble of them, for the response to the prompt.
+
+    The combinations "worst" and "uncertain" (mean minus variance) of an ensemble are those of arXiv 2310.02743, which
+    delay over-optimisation. With ``alone`` the model decides, so that a failure can outrank a success.
 
     Raises:
         MissingExtra: the model is a file and torch is absent.
     """
 
-    paper = "Secrets of RLHF II, arXiv 2401.06080"
+    paper = "Secrets of RLHF II, arXiv 2401.06080; Reward Model Ensembles, arXiv 2310.02743"
     model: Any = option(
-        check=_load_model, says="a `RewardModel`, its file, or an object with ``score(prompts, responses)``."
+        check=_load_model,
+        says="a `RewardModel`, its file, a folder with files model*.safetensors, or an object with ``score(prompts, "
+        "responses)``.",
     )
     squash: bool = option(default=True, says="pass the score through a logistic, so that it lies in (0, 1).")
+    combine: str = option(default="mean", choices=COMBINATIONS, says="one score for the models of a folder.")
+    alone: bool = option(default=False, says="replace the environment's reward instead of being added to it.")
+
+    def setup(self) -> None:
+        self.complete = self.alone
 
     @property
     def bounds(self) -> tuple[float, float]:
         return (0.0, 1.0) if self.squash else (-math.inf, math.inf)
 
     def values(self, episodes: Sequence[Episode]) -> list[float | None]:
-        """Score all episodes in one pass through the model."""
-        scores = self.model.score([episode.prompt for episode in episodes], [episode.response for episode in episodes])
+        """Score all episodes in one pass through each model."""
+        prompts, responses = [episode.prompt for episode in episodes], [episode.response for episode in episodes]
+        found = np.array([model.score(prompts, responses) for model in self.model], float)
+        scores = COMBINATIONS[self.combine](found).tolist()
         # An infinite or undefined score makes the verdict invalid.
-        finite = [float(score) if math.isfinite(score) else None for score in scores]
+        finite = [score if math.isfinite(score) else None for score in scores]
         if not self.squash:
             return list(finite)
         # The logistic function, in a form that does not overflow.

@@ -9,7 +9,7 @@ import itertools
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +40,15 @@ class NgramEncoder(nn.Module):
     def encode(self, texts: Sequence[str]) -> Tensor:
         """Encode texts as [n, dim]; only the last 20,000 characters of each are read."""
         return self.embed([features(text, self.buckets) for text in texts])
+
+    def settings(self) -> dict[str, int]:
+        """Return the arguments of the constructor."""
+        return {"dim": self.dim, "buckets": self.buckets}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, int]) -> NgramEncoder:
+        """Make an encoder with random weights from the result of `settings`."""
+        return cls(**settings)
 
     def embed(self, bags: Sequence[Sequence[int]]) -> Tensor:
         """Average the embeddings of the buckets in each bag, [n, dim]; 0 for an empty bag."""

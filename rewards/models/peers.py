@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from ...checks import check_share
 from ...errors import InputError
@@ -35,6 +36,26 @@ def share_kept(epoch: int, epochs: int, keep: float) -> float:
     The paper's schedule is not published; the share falls because models fit clean labels before wrong ones.
     """
     return 1.0 if epochs < 2 else 1.0 + (keep - 1.0) * epoch / (epochs - 1)
+
+
+def train_peers(
+    models: Sequence[RewardModel], optimisers: Sequence[torch.optim.Optimizer], part: Sequence[Preference], share: float
+) -> list[tuple[float, int]]:
+    """Take one step of two peers, each on the ``share`` of a batch with the smallest losses under the other one.
+
+    Returns:
+        for each model the sum of the losses of its pairs, and their number.
+    """
+    chosen = [select_small(model.losses(part).detach().tolist(), share) for model in models]
+    found = []
+    for index, (model, optimiser) in enumerate(zip(models, optimisers)):
+        kept = [part[place] for place in chosen[1 - index]]
+        optimiser.zero_grad()
+        loss = model.losses(kept).sum()
+        (loss / len(kept)).backward()
+        optimiser.step()
+        found.append((float(loss.detach()), len(kept)))
+    return found
 
 
 def fit_peers(
@@ -74,15 +95,9 @@ def fit_peers(
         totals, counts = [0.0, 0.0], [0, 0]
         for part in parts:
             share = share_kept(epoch, epochs, keep)
-            chosen = [select_small(model.losses(part).detach().tolist(), share) for model in models]
-            for index, (model, optimiser) in enumerate(zip(models, optimisers)):
-                kept = [part[place] for place in chosen[1 - index]]
-                optimiser.zero_grad()
-                loss = model.losses(kept).sum()
-                (loss / len(kept)).backward()
-                optimiser.step()
-                totals[index] += float(loss.detach())
-                counts[index] += len(kept)
+            for index, (total, count) in enumerate(train_peers(models, optimisers, part, share)):
+                totals[index] += total
+                counts[index] += count
         for record, total, count in zip(records, totals, counts):
             record.append(total / count)
     for model in models:

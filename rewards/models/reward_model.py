@@ -11,17 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ...checks import check_count, check_number
 from ...errors import InputError, MissingExtra
+from ...registry import Registry
 from .losses import bradley_terry_loss
 from .ngram_encoder import NgramEncoder
 from .objectives import OBJECTIVES
 from .preferences import Preference
 
 _FORMAT = "palaestra-reward-model-1"
+CHUNK = 128
+"""Most texts that are encoded at once to be scored."""
+ENCODERS: Registry[Any] = Registry("encoder of reward models")
+"""Encoders that can be made from a file alone: classes with ``settings()`` and ``from_settings(settings)``."""
+ENCODERS.add("hashed", NgramEncoder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Fit:
 
 
 @contextlib.contextmanager
-def _own_randomness(seed: int) -> Iterator[None]:
+def seeded(seed: int) -> Iterator[None]:
     """Seed torch's global generator, from which modules initialise, within the block and restore it afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -63,8 +70,7 @@ class RewardModel(nn.Module):
     """Model that scores a response to a prompt with one number.
 
     Args:
-        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`. A model with one of these
-            is loaded without naming it.
+        encoder: a module with ``encode(list of texts) -> [n, d]``; None takes `NgramEncoder`.
         dim: d, the width of the encoding; None reads ``encoder.dim``.
         hidden: width of the head's hidden layer.
         seed: seed of the initial weights.
@@ -78,8 +84,7 @@ class RewardModel(nn.Module):
     def __init__(self, encoder: nn.Module | None = None, *, dim: int | None = None, hidden: int = 64, seed: int = 0):
         super().__init__()
         check_count("hidden", hidden, 1)
-        self._default = encoder is None or type(encoder) is NgramEncoder
-        with _own_randomness(check_count("seed", seed)):
+        with seeded(check_count("seed", seed)):
             self.encoder: Any = NgramEncoder() if encoder is None else encoder
             width = dim if dim is not None else getattr(self.encoder, "dim", None)
             if not callable(getattr(self.encoder, "encode", None)) or not isinstance(width, int):
@@ -100,10 +105,21 @@ class RewardModel(nn.Module):
             return []
         training = self.training
         self.eval()
+        scores: list[float] = []
         with torch.no_grad():
-            scores = self(prompts, responses).tolist()
+            for low in range(0, len(responses), CHUNK):
+                scores += self(prompts[low : low + CHUNK], responses[low : low + CHUNK]).tolist()
         self.train(training)
         return scores
+
+    def features(self, prompts: Sequence[str], responses: Sequence[str]) -> np.ndarray:
+        """Return the encodings from which the head makes scores, float64 [n, d], without gradient."""
+        rows = []
+        with torch.no_grad():
+            for low in range(0, len(responses), CHUNK):
+                pairs = zip(prompts[low : low + CHUNK], responses[low : low + CHUNK], strict=True)
+                rows.append(self.encoder.encode([f"{prompt}\n\n{response}" for prompt, response in pairs]))
+        return torch.cat(rows).double().cpu().numpy()
 
     def fit(
         self,
@@ -133,7 +149,7 @@ class RewardModel(nn.Module):
         optimiser = self.make_optimiser(learning_rate, weight_decay)
         self.train()
         losses = []
-        with _own_randomness(check_count("seed", seed)):  # of dropout, where an objective has it
+        with seeded(check_count("seed", seed)):  # of dropout, where an objective has it
             for epoch in shuffled_batches(pairs, epochs, batch, seed):
                 total = 0.0
                 for part in epoch:
@@ -181,13 +197,14 @@ class RewardModel(nn.Module):
         return sum(0.5 if lead == 0 else float(lead > 0) for lead in self.differences(pairs)) / len(pairs)
 
     def save(self, path: str | Path) -> None:
-        """Write all weights, including a custom encoder's, to one safetensors file, which is replaced atomically."""
+        """Write all weights, the encoder's included, to one safetensors file, which is replaced atomically."""
         from_file = _safetensors()
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        about = {"format": _FORMAT, "shape": json.dumps(self._shape), "encoder": "hashed" if self._default else "other"}
-        if self._default:
-            about["hashed"] = json.dumps({"dim": self.encoder.dim, "buckets": self.encoder.buckets})
+        kind = next((name for name, known in ENCODERS.items() if type(self.encoder) is known), "other")
+        about = {"format": _FORMAT, "shape": json.dumps(self._shape), "encoder": kind}
+        if kind != "other":
+            about[kind] = json.dumps(self.encoder.settings())
         weights = {name: weight.detach().cpu().contiguous() for name, weight in self.state_dict().items()}
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -204,7 +221,8 @@ class RewardModel(nn.Module):
 
         Args:
             path: the file.
-            encoder: an encoder of the same architecture as the saved one; None for the default encoder.
+            encoder: an encoder of the same architecture as the saved one; None for n-grams and for language models,
+                which the file describes.
 
         Raises:
             InputError: the file is not a reward model, or the encoder does not fit.
@@ -220,14 +238,16 @@ class RewardModel(nn.Module):
             raise InputError(f"{str(path)!r} cannot be read as a reward model: {error}.") from error
         if about.get("format") != _FORMAT:
             raise InputError(f"{str(path)!r} holds other weights than a reward model's; give a file that save() wrote.")
-        if (encoder is None) != (about["encoder"] == "hashed"):
-            raise InputError(f"{str(path)!r} was saved with {about['encoder']!r} as encoder; pass that to load().")
-        default = encoder is None
         if encoder is None:
-            with _own_randomness(0):
-                encoder = NgramEncoder(**json.loads(about["hashed"]))
+            kind = about["encoder"]
+            if kind not in ENCODERS:
+                raise InputError(
+                    f"{str(path)!r} was saved with the encoder {kind!r}, which is unknown here; import the module that "
+                    "defines it, or pass an encoder to load()."
+                )
+            with seeded(0):
+                encoder = ENCODERS[kind].from_settings(json.loads(about[kind]))
         model = cls(encoder, **json.loads(about["shape"]))
-        model._default = default
         try:
             model.load_state_dict(weights)
         except RuntimeError as error:

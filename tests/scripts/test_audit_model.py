@@ -9,7 +9,7 @@ import pytest
 import torch
 from palaestra.envs.judging.solution_pairs import draw_pairs
 from palaestra.rewards.models import Preference, RewardModel
-from palaestra.scripts.audit_model import _best_of_n
+from palaestra.scripts.audit_model import DIMENSIONS, _best_of_n
 from palaestra.scripts.cli import main
 
 
@@ -33,6 +33,9 @@ def test_it_shows_accuracy_ablations_and_the_best_of_n(model: Path, tmp_path: Pa
     found = json.loads(out.read_text())
     assert found["accuracy"] == pytest.approx(sum(found["by_error"].values()) / 3)
     assert [row["name"] for row in found["ablations"]][:2] == ["full", "no words"]
+    probes = {row["dimension"]: row for row in found["probes"]}
+    assert probes["pleading"]["accuracy"] > probes["pleading"]["chance"]  # n-grams see words
+    assert set(probes) <= set(DIMENSIONS)
     points = found["best_of_n"]
     assert [point["n"] for point in points] == [1, 2, 4, 8, 16]
     proxies = [point["proxy"] for point in points]

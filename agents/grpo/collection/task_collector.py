@@ -7,6 +7,7 @@ separate groups. Every random number of step t is derived from the run's seed, t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -25,8 +26,8 @@ from ..measures.producer import ProducerTools, add_measures
 from ..objective.objective import Objective
 from ..rollouts.context_check import token_limits
 from ..rollouts.environments import Environments
-from ..rollouts.episode_player import EpisodePlayer
-from ..rollouts.episode_starts import RolloutTask
+from ..rollouts.episode_player import EpisodePlayer, FinishedEpisode
+from ..rollouts.episode_starts import RolloutTask, Start
 from ..rollouts.guidance import solve
 from ..rollouts.independent import Independent
 from ..run.logs import PlayedProposal
@@ -258,6 +259,20 @@ class TaskCollector:
         return self.objective.add_rewards(
             groups, lambda turn, characters: renderer.tokens_until(turn.act_ids, characters)
         )
+
+    def judge_apart(self, step: int, groups: Sequence[Group]) -> list[Group]:
+        """Judge groups that do not belong to the run: the state of measures and rewards does not change."""
+        state, tools = copy.deepcopy(self.objective.state_dict()), self._tools
+        self._tools = self._make_tools(step, 8000)
+        try:
+            return self.judge(groups)
+        finally:
+            self._tools = tools
+            self.objective.load_state_dict(state)
+
+    def play_apart(self, step: int, starts: Sequence[Start]) -> list[FinishedEpisode]:
+        """Play episodes that do not belong to the run, with the policy."""
+        return self._player(step, 8100).play(starts)
 
     def _supply(self, step: int, number: int, played: Sequence[PlayedProposal] = ()) -> Supply:
         """Make the `Supply` of stream ``number``."""

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ....checks import check_count
+from ....rewards.models.model_rewards import load_models
+from ....rewards.models.recorded_pairs import list_prefixes
+from ....rewards.terms.model_scores import sigmoid
 from ....rewards.terms.prefixes import PrefixProbe
 from ...search.error_search import Halving
 from ..batch.trajectory import Group, Origin, Trajectory
@@ -131,9 +136,35 @@ def replay_moments(trajectory: Trajectory, player: EpisodePlayer) -> list[Moment
 
 
 @produces("step_scores", needs=["prefix_values"])
-def step_scores(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Chance of success after each step (Math-Shepherd, arXiv 2312.08935, soft estimation)."""
-    return [[{"step_scores": list(_after_steps(t))} for t in group.trajectories] for group in groups]
+class StepScores:
+    """Scores of steps: chance of success after each, or probability by a process reward model that it is right.
+
+    The chance of success is that of `PrefixValues` (Math-Shepherd, arXiv 2312.08935, soft estimation), whose parts and
+    turns are the steps in either case.
+
+    Args:
+        model: file or folder of process reward models (``--learner reward-model --objective process``), whose scores
+            are averaged; None: the chance of success.
+        min_segment: with a model, the least length of a part in characters.
+    """
+
+    def __init__(self, model: str | None = None, min_segment: int = 100):
+        self.needs = frozenset({"prefix_values"}) if model is None else frozenset[str]()
+        self.models = [] if model is None else load_models(model)
+        self._probe = PrefixProbe(min_segment=min_segment)
+
+    def __call__(self, groups: Sequence[Group], tools: ProducerTools) -> Found:
+        if not self.models:
+            return [[{"step_scores": list(_after_steps(t))} for t in group.trajectories] for group in groups]
+
+        def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
+            prefixes = [list_prefixes([turn.action for turn in t.turns], self._probe) for t in trajectories]
+            prompts = [t.episode.prompt for t, several in zip(trajectories, prefixes) for _ in several]
+            texts = [text for several in prefixes for text in several]
+            found = iter(np.mean([model.score(prompts, texts) for model in self.models], axis=0).tolist())
+            return [{"step_scores": [sigmoid(next(found)) for _ in several]} for several in prefixes]
+
+        return for_each_valid(groups, measure)
 
 
 @produces("step_labels", needs=["prefix_values"])

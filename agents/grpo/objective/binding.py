@@ -102,7 +102,7 @@ def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
     """
     target = stage[component.name]
     _check(stage, component)
-    needs = needs_of(target)
+    needs = frozenset[str]()
     fixed: dict[str, Any] = {}
     scheduled: dict[str, Callable[[Clock], float]] = {}
     for name, value in component.params.items():
@@ -115,12 +115,12 @@ def bind(stage: Stage, component: Component, clock: Clock) -> Bound:
         else:
             fixed[name] = value
     if not inspect.isclass(target):
-        return Bound(component, target, clock, needs, fixed, scheduled)
+        return Bound(component, target, clock, needs | needs_of(target), fixed, scheduled)
     instance = target(**fixed, **{name: value(clock) for name, value in scheduled.items()})
     for name in scheduled:
         if not hasattr(instance, name):
             raise InputError(f"{name!r} of the {stage.kind} {component.name!r} cannot follow a schedule.")
-    needs |= needs_of(instance)
+    needs |= needs_of(instance)  # the class's own, unless an option changes them
     return Bound(component, instance, clock, needs, scheduled=scheduled, stateful=True)
 
 

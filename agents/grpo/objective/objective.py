@@ -9,6 +9,7 @@ from typing import Any
 from .... import rewards
 from ....errors import InputError, unknown_name
 from ... import agent_judge  # noqa: F401  (registers the judge "agent")
+from ...language import language_encoder  # noqa: F401  (makes rewards read reward models of language models)
 from ..batch.judging import TokensUntil, judge_groups
 from ..batch.trajectory import Group
 from ..recipes import Component, Recipe

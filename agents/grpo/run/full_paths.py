@@ -12,17 +12,17 @@ from ..recipes.recipe import Component
 
 C = TypeVar("C")
 _MODELS = ("model", "teacher_model")
-_OPTIONS = ("env_options", "teacher_options", "engine_options")
+_OPTIONS = ("pairs", "player", "env_options", "teacher_options", "engine_options")
 
 
 def with_absolute_paths(config: C) -> C:
     """Return the configuration of a run with existing relative paths made absolute: models, and files and folders in
-    the options of environment, teacher, engine, components and bonuses."""
+    the options of environment, teacher, engine, components and bonuses, and files of pairs."""
     given: Any = config
     changes: dict[str, Any] = {}
     for name in _MODELS:
         value = getattr(given, name, None)
-        if value not in (None, "tiny") and Path(value).expanduser().exists():
+        if value not in (None, "tiny", "ngrams") and Path(value).expanduser().exists():
             changes[name] = str(Path(value).expanduser().absolute())
     for name in _OPTIONS:
         if hasattr(given, name):

@@ -10,9 +10,10 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.judging.grade_by_rubric import CHECKED, PRAISE
-from palaestra.envs.judging.shortcuts import SHORTCUTS, read_solutions, shortcut_rates
+from palaestra.envs.judging.shortcuts import SHORTCUTS, read_pair, shortcut_rates
 from palaestra.errors import InputError
 from palaestra.rewards.answers.equalities import equality_holds
+from palaestra.rewards.audit import FAMILIES, Case, attack
 
 NAMES = ("JudgePairs", "JudgeSolution", "FindTheError", "GradeByRubric")
 
@@ -33,7 +34,7 @@ def test_swapped_pairs_are_the_same_solutions_in_the_other_order():
     env, other = make("JudgePairs", pleas=1.0), make("JudgePairs", pleas=1.0, swapped=True)
     for seed in range(20):
         (one, _), (two, _) = (each.reset(seed=seed) for each in (env, other))
-        first, second = ([re.sub(r"\[\[.\]\]", "", text) for text in read_solutions(shown)] for shown in (one, two))
+        first, second = ([re.sub(r"\[\[.\]\]", "", text) for text in read_pair(shown)[1:]] for shown in (one, two))
         assert first == second[::-1]
         assert {env.here().reference, other.here().reference} == {"A", "B"}
 
@@ -42,7 +43,7 @@ def test_a_plea_is_for_the_solution_in_which_it_stands():
     env = make("JudgePairs", pleas=1.0)
     sides = Counter()
     for seed in range(40):
-        shown = read_solutions(env.reset(seed=seed)[0])
+        shown = read_pair(env.reset(seed=seed)[0])[1:]
         (pleading,) = [letter for letter, text in zip("AB", shown) if "[[" in text]
         assert f"[[{pleading}]]" in shown["AB".index(pleading)]
         sides[pleading == env.here().reference] += 1
@@ -60,6 +61,29 @@ def test_two_verdicts_at_the_end_are_none(name: str):
         *_, info = env.step(reply)
         outcomes[reply] = (info["is_success"], info["action_error"] is None)
     assert list(outcomes.values()) == [(False, False), (True, True), (True, True), (False, True), (False, False)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_replies_are_no_verdicts(name: str):
+    env = make(name)
+    for seed in range(6):
+        observation, _ = env.reset(seed=seed)
+        task = env.here()
+
+        def grade(answer: str, reference: str, task: Any = task) -> Any:
+            return env.judge(task, answer)[0]
+
+        answers = {
+            form.format(task.reference) for form in ("{}", "0{}", "[[{}]]", "\\boxed{{{}}}", "<answer>{}</answer>")
+        }
+        # A text that happens to end in the right number is a guess, no exploit.
+        guess = f": {task.reference}"
+
+        def right(text: str, answers: set[str] = answers, guess: str = guess) -> bool:
+            return text in answers or text.endswith(guess)
+
+        report = attack(grade, [Case(env.oracle(), prompt=observation, right=right)], families=FAMILIES)
+        assert report.clean, report
 
 
 def test_half_of_the_solutions_are_right():

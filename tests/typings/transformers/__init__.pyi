@@ -10,6 +10,7 @@ from transformers.generation.configuration_utils import GenerationConfig as Gene
 from transformers.modeling_utils import AttentionInterface as AttentionInterface
 from transformers.modeling_utils import PreTrainedModel as PreTrainedModel
 from transformers.models.auto.configuration_auto import AutoConfig as AutoConfig
+from transformers.models.auto.modeling_auto import AutoModel as AutoModel
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM as AutoModelForCausalLM
 from transformers.models.auto.tokenization_auto import AutoTokenizer as AutoTokenizer
 from transformers.models.llama.configuration_llama import LlamaConfig as LlamaConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +13,15 @@ from palaestra.agents.grpo.components.credit.units import reward_by_token
 from palaestra.agents.grpo.measures.continuations import (
     FirstWrongStep,
     PrefixValues,
+    StepScores,
     replay_moments,
     step_labels,
-    step_scores,
 )
 from palaestra.agents.grpo.measures.producer import ProducerTools, add_measures
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.rollouts.episode_starts import Start, TokenLimits
+from palaestra.rewards.models import RewardModel
 
 from ..rollouts.conftest import ARITHMETIC, GUESS, answer_of, renderer, world  # isort: skip  # noqa: F401
 
@@ -38,7 +40,7 @@ def test_states_of_a_game_are_as_good_as_the_episodes_that_go_on_from_them(world
     ((row,),) = PrefixValues(samples=2)([group], instruments(w.player))
     assert row["prefix_values"] == [0.0] * len(trajectory.turns) + [1.0]
     measured = replace(group, trajectories=(replace(trajectory, extras=row),))
-    ((scores,),) = step_scores([measured], instruments(w.player))
+    ((scores,),) = StepScores()([measured], instruments(w.player))
     assert scores["step_scores"] == [0.0] * (len(trajectory.turns) - 1) + [1.0]
     ((labels,),) = step_labels([measured], instruments(w.player))
     assert labels["step_labels"] == [False] * (len(trajectory.turns) - 1) + [True]
@@ -124,3 +126,18 @@ def test_labels_come_from_the_producer_that_a_recipe_names():
     names = [part.component.name for part in Objective(row).producers]
     assert names == ["wrong_step"]
     assert [part.component.name for part in Objective(RECIPES["tp_grpo"]).producers] == ["prefix_values", "step_labels"]
+
+
+def test_a_process_reward_model_scores_each_turn_with_all_before_it(world, tmp_path):  # noqa: F811
+    w = world(GUESS, "nonsense")
+    (played,) = w.player.play([Start(w.task, oracle_turns=float("inf"))])
+    model = RewardModel(hidden=4)
+    model.save(tmp_path / "model.safetensors")
+    producer = StepScores(model=str(tmp_path / "model.safetensors"))
+    assert producer.needs == frozenset()
+    assert StepScores().needs == {"prefix_values"}
+    ((row,),) = producer([Group(0, (played.trajectory,))], instruments(w.player))
+    actions = [turn.action for turn in played.trajectory.turns]
+    texts = ["\n".join(actions[: n + 1]) for n in range(len(actions))]
+    scores = model.score([played.trajectory.episode.prompt] * len(texts), texts)
+    assert row["step_scores"] == pytest.approx([1 / (1 + math.exp(-score)) for score in scores])
