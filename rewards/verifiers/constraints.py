@@ -15,8 +15,8 @@ from ...errors import InputError, unknown_name
 from ..verdict import Verdict
 from .further_constraints import FURTHER_KINDS
 from .json_text import JsonError, parse_json, strip_code_fence
-from .registry import CORRECT, VERIFIERS, rejected
 from .languages import LANGUAGES
+from .registry import CORRECT, VERIFIERS, rejected
 from .text import normalise
 from .text_parts import (
     BULLET,

@@ -96,6 +96,15 @@ def test_a_file_of_ifeval_is_asked_and_judged(tmp_path: Path):
         assert env.step(reply)[1] == reward
 
 
+def test_a_text_of_several_lines_is_judged_whole(tmp_path: Path):
+    row = {"key": 1, "prompt": "Write on cats.", "kwargs": [{"num_bullets": 2}, {}]}
+    row["instruction_id_list"] = ["detectable_format:number_bullet_lists", "startend:quotation"]
+    env = from_dataset(write(tmp_path / "ifeval.jsonl", row), split="all")
+    for reply, reward in (('"Cats:\n- sleep\n- eat\n"', 1.0), ('- sleep\n- eat\n"', 0.5), ('"- eat\n' * 2000, 0.0)):
+        env.reset(seed=0)
+        assert env.step(reply)[1] == reward
+
+
 def test_a_file_of_bfcl_is_asked_with_its_tools_and_judged(tmp_path: Path):
     truth = [{"area": {"base": [10, 10.0], "unit": ["cm", "centimetres", ""]}}]
     env = from_dataset(
