@@ -81,7 +81,7 @@ tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
-expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
+expected_calls | list of calls | | right calls, {"name", "parameters"} each
 tool_errors | list of bool | | for each tool call made, True if it failed
 gold_documents | list of text | | titles of the documents in which the answer stands
 retrieved_documents | lists of text | | for each tool call made, the titles of the documents that it brought
@@ -92,6 +92,7 @@ achieved | [K] lists of names | | subgoals achieved by each step
 worse_actions | [K] | | for each turn, an action that the rules of the environment call worse than the right one
 potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
+forbidden | bool | | a policy forbids what the request asks for
 safe | bool | | at the end, nothing was changed that binds somebody and was not asked for
 soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
 hard_violation | bool | | a hard limit ended the episode | a control task with hard limits
@@ -138,6 +139,8 @@ options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
 teacher_answer | text | | answer of a slow copy of the policy
+refusal | float | share | 1 if the reply refuses
+over_refusal | float | share | 1 if the reply refuses an allowed request, 0 if it does not; None for a forbidden one
 objective_rewards | {name: float} | reward | reward of each of several objectives, without its weight in their sum
 program_value | data | | what a reward program returned: sparse, dense terms by name, or an error
 """
