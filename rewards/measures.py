@@ -110,6 +110,7 @@ target_tokens | int | tokens | length that the prompt asks for
 _LEARNER = """
 logps | [T] | nats | log-probability of each sampled token
 logps_without_prompt | [T] | nats | the same without the prompt before it
+token_contrast | [T] | probability | how much likelier a request for a good reply makes each token, -1/2 to 1/2
 thought_logps | [K] | nats | log-probability of the text that follows, after a thought
 base_logps | [K] | nats | the same without the thought, under a frozen or averaged policy
 positive_logps | [P] | nats | log-probability of satisfied replies to the answer
@@ -159,6 +160,7 @@ judge_score | float | probability | a judge's score of the answer
 reward_model_score | float | score | score of a reward model
 reference_scores | [R] | score | its scores of reference answers to the same task
 token_episode | data | | the episode in the tokens of a reward model | a reward model with tokens of its own, prm=
+span_weights | [T] | share | a judge's score of the reply x that of each token's sentence (at least 1/2)
 atom_scores | [A] | score | scores of the atomic thoughts of the reasoning
 mark | float | score | mark that another agent gave
 agent | text | | which of several agents wrote the episode | several policies, whose episodes say whose they are
