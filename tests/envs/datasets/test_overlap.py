@@ -56,7 +56,9 @@ def test_a_data_set_leaves_the_questions_of_its_tests_out(tmp_path: Path):
         from_dataset(train, prompt="question", answer="answer", against=write(tmp_path / "none.jsonl", [{"a": 1}]))
 
 
-def test_rows_of_episodes_are_written_without_the_questions_of_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_rows_of_episodes_are_written_without_the_questions_of_a_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     turn = {"observation": QUESTION, "action": "27", "reward": 1.0}
     episodes = [
         {"env": "e", "task_id": str(n), "is_success": True, "turns": [{**turn, "observation": text}]}
