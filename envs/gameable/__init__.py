@@ -1,8 +1,8 @@
 """Ladder of four tasks whose reward can be gained without doing the work (reward hacking), from mild to severe.
 
-The rungs of the ladder are opinion, flattery, checklist and reward file; beside it, screening has a reward whose weights
-teach to decide nothing. `palaestra.rewards.audit.ladder` runs a policy
-on all rungs and counts those that the policy exploits.
+The rungs of the ladder are opinion, flattery, checklist and reward file. `palaestra.rewards.audit.ladder` runs a policy
+on all rungs and counts those that the policy exploits. Screening, no rung, has a reward whose weights teach to reject
+everybody.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ class Screening(Question):
 
     Description:
         A scenario of a reward whose weights teach the wrong thing. Three applicants in ten are qualified; the others
-        fall short in one requirement. While a policy cannot tell them apart, accepting is worth positives - penalty (1 -
-        positives): 0.02 at a penalty of 0.4, -0.05 at 0.5. Beyond positives / (1 - positives) the first thing that is
-        learned is to reject everybody, which earns 0, looks right in seven of ten cases, and ends all further learning,
-        as no acceptance is tried any more. Compare runs with two penalties, and read success and reward together.
+        fall short in one requirement. While a policy cannot tell them apart, accepting is worth positives - penalty x
+        (1 - positives): 0.02 at a penalty of 0.4, -0.05 at 0.5. Beyond positives / (1 - positives) the first thing that
+        is learned is to reject everybody, which earns 0, looks right in seven of ten cases, and ends all further
+        learning, as no acceptance is tried any more. Compare runs with two penalties, and read success and reward together.
 
     Parameters:
         requirements (2 to 5, on request up to 9): number of requirements.
@@ -54,8 +54,8 @@ class Screening(Question):
 
     Reward:
         1 for accepting a qualified applicant, minus ``penalty`` for accepting another one, 0 for rejecting. Success is
-        the right decision, also where it earns nothing: always rejecting succeeds by chance in 0.7 of the tasks, and the
-        decision on another application in 0.58, which does not fall with difficulty.
+        the right decision, also where it earns nothing: always rejecting succeeds by chance in 0.7 of the tasks, and
+        the decision on another application in 0.58, which does not fall with difficulty.
 
     Termination:
         After the first reply.
