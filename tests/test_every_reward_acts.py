@@ -32,6 +32,8 @@ SHAPING: dict[str, tuple[str, str]] = {
     "geometric-mean": (PLAIN, "geometric-mean(a=clip(child=count-bonus),b=verifiable)"),
     "goal-text": (f"{DOORS} --returns turn_return", "goal-text(goal='key',baseline='nothing')"),
     "hypervolume": (PLAIN, "hypervolume"),
+    "armed": (SUMS, "armed"),
+    "exemplar": (SUMS, "exemplar(principle='short')"),
     "judge": (PLAIN, "judge(principle='short')"),
     "normalize": (PLAIN, "normalize(seen=count-bonus,right=verifiable)"),
     "overlong": (PLAIN, "overlong(max_tokens=4,cache=2)"),

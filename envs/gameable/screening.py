@@ -40,7 +40,8 @@ class Screening(Question):
         fall short in one requirement. While a policy cannot tell them apart, accepting is worth positives - penalty x
         (1 - positives): 0.02 at a penalty of 0.4, -0.05 at 0.5. Beyond positives / (1 - positives) the first thing that
         is learned is to reject everybody, which earns 0, looks right in seven of ten cases, and ends all further
-        learning, as no acceptance is tried any more. Compare runs with two penalties, and read success and reward together.
+        learning, as no acceptance is tried any more. Compare runs with two penalties, and read success and reward
+        together.
 
     Parameters:
         requirements (2 to 5, on request up to 9): number of requirements.
