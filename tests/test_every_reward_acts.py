@@ -19,7 +19,7 @@ SHAPING: dict[str, tuple[str, str]] = {
         name: (SUMS, name)
         for name in ("artifact-penalty", "gradient-novelty", "lsc", "par", "rpr-calibration", "scope")
     },
-    "alpha-align": (f"{REQUESTS} --scale none", "alpha-align"),
+    "alpha-align": (f"{REQUESTS} --scale none", "alpha-align(form=0.7)"),
     "toolrl": (f"{CALLS} --scale none", "toolrl"),
     "action-match": (f"{PLAIN} --temperature 1.5", "action-match"),
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),

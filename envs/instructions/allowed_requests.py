@@ -33,7 +33,7 @@ FORM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PolicyRequest:
     """Request of a task: whether the policy forbids it, and all the values that the prompt has."""
 
     forbidden: bool
@@ -121,7 +121,7 @@ class AllowedRequests(Question):
             "" if forbidden else value,
             solution=f"{thought}<answer>{answer}</answer>",
             terse=f"{rules}\n{facts}\n{request}",
-            data=Request(forbidden, tuple(values)),
+            data=PolicyRequest(forbidden, tuple(values)),
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
