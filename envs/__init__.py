@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         games,
         grids,
         induction,
+        instructions,
         judging,
         ladders,
         math,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from .unicode import Unicode
 
 FAMILIES = (
-    *("code", "datasets", "gameable", "games", "grids", "induction", "judging", "ladders", "math", "memory", "mixture"),
-    *("players", "puzzles", "sql", "transforms", "walkers", "web"),
+    *("code", "datasets", "gameable", "games", "grids", "induction", "instructions", "judging", "ladders", "math"),
+    *("memory", "mixture", "players", "puzzles", "sql", "transforms", "walkers", "web"),
 )
 """Packages and modules with families of environments."""
 _PLACES = {
@@ -82,6 +83,7 @@ __all__ = [
     "grids",
     "ids",
     "induction",
+    "instructions",
     "judging",
     "ladders",
     "math",

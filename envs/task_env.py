@@ -88,7 +88,7 @@ class TaskEnv(gym.Env[Any, Any]):
     blind_loops: ClassVar[tuple[tuple[Any, ...], ...]] = ()
     blind_twin: ClassVar[type[TaskEnv] | None] = None
     answer_form: Form = "line"
-    max_answer: ClassVar[int] = 4096
+    max_answer: int = 4096
     strips_marks: ClassVar[bool] = True
     content_identifies: bool = False
     arrow_keys: ClassVar[Mapping[str, str]] = {}

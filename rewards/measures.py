@@ -81,7 +81,7 @@ tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
-expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
+expected_calls | list of calls | | right calls, {"name", "parameters"} each
 tool_errors | list of bool | | for each tool call made, True if it failed
 gold_documents | list of text | | titles of the documents in which the answer stands
 retrieved_documents | lists of text | | for each tool call made, the titles of the documents that it brought
@@ -92,6 +92,7 @@ achieved | [K] lists of names | | subgoals achieved by each step
 worse_actions | [K] | | for each turn, an action that the rules of the environment call worse than the right one
 potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
+forbidden | bool | | a policy forbids what the request asks for
 safe | bool | | at the end, nothing was changed that binds somebody and was not asked for
 soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
 hard_violation | bool | | a hard limit ended the episode | a control task with hard limits
@@ -109,6 +110,7 @@ target_tokens | int | tokens | length that the prompt asks for
 _LEARNER = """
 logps | [T] | nats | log-probability of each sampled token
 logps_without_prompt | [T] | nats | the same without the prompt before it
+token_contrast | [T] | probability | how much likelier a request for a good reply makes each token, -1/2 to 1/2
 thought_logps | [K] | nats | log-probability of the text that follows, after a thought
 base_logps | [K] | nats | the same without the thought, under a frozen or averaged policy
 positive_logps | [P] | nats | log-probability of satisfied replies to the answer
@@ -138,6 +140,8 @@ options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
 teacher_answer | text | | answer of a slow copy of the policy
+refusal | float | share | 1 if the reply refuses
+over_refusal | float | share | 1 if the reply refuses an allowed request, 0 if it does not; None for a forbidden one
 objective_rewards | {name: float} | reward | reward of each of several objectives, without its weight in their sum
 program_value | data | | what a reward program returned: sparse, dense terms by name, or an error
 """
@@ -156,6 +160,7 @@ judge_score | float | probability | a judge's score of the answer
 reward_model_score | float | score | score of a reward model
 reference_scores | [R] | score | its scores of reference answers to the same task
 token_episode | data | | the episode in the tokens of a reward model | a reward model with tokens of its own, prm=
+span_weights | [T] | share | a judge's score of the reply x that of each token's sentence (at least 1/2)
 atom_scores | [A] | score | scores of the atomic thoughts of the reasoning
 mark | float | score | mark that another agent gave
 agent | text | | which of several agents wrote the episode | several policies, whose episodes say whose they are

@@ -30,6 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "design": ("design", "let a language model design an environment's reward, as a checked Python program"),
     "export": ("export", "write a run's policy as a plain model folder, with adapters merged on request"),
     "dataset": ("dataset", "write tasks or played episodes as a data set, or upload it"),
+    "rubrics": (
+        "rubrics",
+        "write rubrics from pairs of replies, or from the rubrics of similar prompts",
+    ),
     "audit": (
         "audit",
         "find loops and cheats in episodes; try a reward model; measure forgetting, or an attack on views",

@@ -11,6 +11,7 @@ examples:
   palaestra dataset palaestra/Countdown-v0 --test 500 --lm-eval --out countdown
   lm_eval --include_path countdown --tasks palaestra_countdown --model ...
   palaestra dataset --from runs/first --out sft.jsonl
+  palaestra dataset --from played.jsonl --against test.jsonl --out sft.jsonl    # without the questions of a test set
   palaestra dataset --from played.jsonl --min-reward 0.5 --format sharegpt --out sft.jsonl
   palaestra dataset --from runs/first played.jsonl --pairs --out pairs.parquet
 """
@@ -26,12 +27,13 @@ from typing import Annotated, Any
 import tyro
 
 from ..agents.atomic import check_output, write_atomically
+from ..envs.datasets.overlap import question_of, read_tests
 from ..errors import InputError, needs_extra
 from ..integrations.played_episodes import Layout, demonstrations, is_good, preferences
 from .axes import parse_axes
 from .options import parse_options
 
-OF_EPISODES = ("format", "pairs", "min_reward", "system")
+OF_EPISODES = ("format", "pairs", "min_reward", "system", "against")
 """Options that go with --from; all others but --out are for tasks."""
 
 
@@ -49,6 +51,8 @@ class DatasetOptions:
     """With --from: chat (messages), prompt-completion (a row for each reply), or sharegpt (conversations)."""
     system: str | None = None
     """With --from: system prompt, the first message of each row; by default that of the run, if it has one."""
+    against: tuple[str, ...] = ()
+    """With --from: test sets (files, folders or hub ids); rows that repeat one of their questions are left out."""
     n: int = 1000
     """Number of tasks of the training split."""
     test: int | None = None
@@ -130,8 +134,13 @@ def _write_episodes(options: DatasetOptions) -> int:
         own = [row for row, _ in episodes if systems[id(row)] == system]
         rows += make(own, options.format, min_reward=options.min_reward, system=system)
     good = sum(is_good(row, options.min_reward) is True for row, _ in episodes)
+    every = len(rows)
+    if options.against:
+        tests = read_tests(options.against)
+        rows = [row for row in rows if not tests.has(question_of(row))]
     if not rows:
         why = "no task has a good and a bad episode" if options.pairs else "none is good; lower --min-reward"
+        why = "all rows repeat a question of --against" if every else why
         raise InputError(f"nothing to write of {len(episodes):,} episodes, {good:,} of them good: {why}.")
     if out.suffix == ".jsonl":
         write_atomically(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -140,7 +149,8 @@ def _write_episodes(options: DatasetOptions) -> int:
             from datasets import Dataset
         out.parent.mkdir(parents=True, exist_ok=True)
         Dataset.from_list(rows).to_parquet(out)
-    print(f"{out}: {len(rows):,} different rows of {len(episodes):,} episodes, {good:,} of them good")
+    left_out = f"; {every - len(rows):,} rows that repeat a test question left out" if options.against else ""
+    print(f"{out}: {len(rows):,} different rows of {len(episodes):,} episodes, {good:,} of them good{left_out}")
     return 0
 
 

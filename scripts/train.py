@@ -13,6 +13,7 @@ examples:
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train palaestra/GSM8K-v0 --rollout debate --model MODEL --lora 16 --policies critic=MODEL:lora
   palaestra train --resume runs/first
+  palaestra train --stages stages.toml --out runs/staged    # imitation, preferences, reinforcement, one from another
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 4 --shard    # weights and optimiser in four parts
   torchrun --nnodes 2 --nproc-per-node 8 -m palaestra.scripts.train palaestra/GSM8K-v0 --model models/mine
@@ -48,6 +49,7 @@ from .axes import parse_axes
 from .option_groups import list_options, make_form, named_options, read_form, refuse_other_names
 from .options import parse_options
 from .stopping import stop_after_step
+from .train_stages import run_stages
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -103,6 +105,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED, for a student with the learner in "
         "place of the recipe.",
     ),
+    "stages": (
+        Path | None,
+        None,
+        "File of stages to train in order, each from the model of an earlier one; goes with --out alone. The same call "
+        "again continues.",
+    ),
     "resume": (
         Path | None,
         None,
@@ -125,6 +133,7 @@ class TrainOptions:
     out: Path | None
     resume: Path | None
     config: Any
+    stages: Path | None = None
     env_weight: tuple[str, ...] = ()
     chat_option: Texts = ()
     engine_option: Texts = ()
@@ -139,6 +148,8 @@ class TrainOptions:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if any(word.partition("=")[0] == "--stages" for word in arguments):
+        return _train_stages(arguments)
     name = _find_learner(arguments)
     learner = LEARNERS[name]  # raises for an unknown name before the options are parsed
     _refuse_options_of_others(arguments, name)
@@ -159,6 +170,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return train_ranks.take_part(
         processes, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
     )
+
+
+def _train_stages(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--stages", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    given, others = parser.parse_known_args(arguments)
+    if others:
+        raise InputError(f"{' '.join(others)} cannot be given with --stages; write it into {given.stages}.")
+    return run_stages(given.stages, given.out, main)
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:

@@ -133,6 +133,8 @@ MEMORY = (
     "--max-new-tokens 60 --max-episode-tokens 120 --context 1536"
 )
 SUMS = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 {SHOWN} --max-new-tokens 40"
+CALLS = f"palaestra/FunctionCalls-v0 --axis calls=1 tools=4 {SHOWN} --max-new-tokens 200 --max-episode-tokens 200"
+REQUESTS = f"palaestra/AllowedRequests-v0 --axis secrets=2 {SHOWN} --max-new-tokens 150 --max-episode-tokens 150"
 TAGGED = f"{SUMS} --env-option answer_format=tag"
 TURNS = f"palaestra/GuessNumber-v0 --axis bits=4 {SHOWN} --max-new-tokens 6 --max-episode-tokens 120"
 """Episodes of several turns, all of them in error but those of the solution."""

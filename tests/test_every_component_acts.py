@@ -81,6 +81,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "outcome_by_turn": (TURNS, "outcome_by_turn"),
         "prioritised_terms": (f"{GUESS} --shaping count-bonus --steps 2", "prioritised_terms"),
         "process_to_go": (f"{TURNS} --shaping count-bonus", "process_to_go"),
+        "rto": (TAUGHT, "rto"),
         "segment_gain": (f"{GUESS} --rollout {VINE}", "segment_gain"),
         "success": (f"{GUESS} --shaping count-bonus", "success"),
         "turn_gae": (f"{TURNS} --auxiliaries critic", "turn_gae"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
+from .one_step import CALLS, DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, REQUESTS, SUMS, TAGGED  # isort: skip
 
 PLAIN = f"{GUESS} --scale none"
 """The size of advantages shows, which the division by their spread takes from rewards that agree with success."""
@@ -19,6 +19,8 @@ SHAPING: dict[str, tuple[str, str]] = {
         name: (SUMS, name)
         for name in ("artifact-penalty", "gradient-novelty", "lsc", "par", "rpr-calibration", "scope")
     },
+    "alpha-align": (f"{REQUESTS} --scale none", "alpha-align(form=0.7)"),
+    "toolrl": (f"{CALLS} --scale none", "toolrl"),
     "action-match": (f"{PLAIN} --temperature 1.5", "action-match"),
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
@@ -30,6 +32,8 @@ SHAPING: dict[str, tuple[str, str]] = {
     "geometric-mean": (PLAIN, "geometric-mean(a=clip(child=count-bonus),b=verifiable)"),
     "goal-text": (f"{DOORS} --returns turn_return", "goal-text(goal='key',baseline='nothing')"),
     "hypervolume": (PLAIN, "hypervolume"),
+    "armed": (SUMS, "armed"),
+    "exemplar": (SUMS, "exemplar(principle='short')"),
     "judge": (PLAIN, "judge(principle='short')"),
     "normalize": (PLAIN, "normalize(seen=count-bonus,right=verifiable)"),
     "overlong": (PLAIN, "overlong(max_tokens=4,cache=2)"),

@@ -20,6 +20,7 @@ from ...errors import InputError, shorten
 from ...rewards import unreadable
 from ..splits import SPLITS, split_of
 from .layouts import MATH, Fields, Item, Layout, UnusableRecord
+from .overlap import read_tests
 from .sources import is_hub_name, read_source
 
 # Longer questions are left out; published questions have at most half of this length.
@@ -36,6 +37,7 @@ class Source:
         part: the part of a folder or hub data set.
         config: the configuration of a hub data set.
         policy: the policy of the verifier "math", if it judges answers; unreadable records are left out.
+        against: test sets whose questions are left out.
     """
 
     layout: Layout
@@ -43,6 +45,7 @@ class Source:
     part: str | None = None
     config: str | None = None
     policy: str = "strict"
+    against: tuple[str, ...] = ()
 
 
 class Collection:
@@ -132,7 +135,7 @@ def load_collection(source: Source) -> Collection:
         InputError: the source is missing, unreadable, not in its layout, or without questions.
         MissingExtra: the library that reads it is not installed.
     """
-    state = file_state(source.name)
+    state = tuple(map(file_state, (source.name, *source.against)))
     kept = _CACHE.get(source)
     if kept is not None and kept[0] == state:
         return kept[1]
@@ -188,7 +191,24 @@ def _read_items(source: Source) -> list[Item]:
             stacklevel=2,
         )
     _warn_of_contradictions(source, items)
-    return items
+    return _without_tests(source, items) if source.against else items
+
+
+def _without_tests(source: Source, items: list[Item]) -> list[Item]:
+    """Leave out the questions that stand in the test sets of the source, with a warning."""
+    tests = read_tests(source.against)
+    kept = [item for item in items if not tests.has(item.question)]
+    names = " and ".join(source.against)
+    if not kept:
+        raise InputError(f"all {len(items)} questions of {source.name} stand in {names}; give another source.")
+    if len(kept) < len(items):
+        first = next(item for item in items if tests.has(item.question))
+        warnings.warn(
+            f"{len(items) - len(kept)} of {len(items)} questions of {source.name} are left out, as they repeat one of "
+            f"{len(tests)} questions of {names}; the first is row {first.row}.",
+            stacklevel=2,
+        )
+    return kept
 
 
 def _warn_of_contradictions(source: Source, items: list[Item]) -> None:

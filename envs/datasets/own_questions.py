@@ -25,6 +25,7 @@ from ...rewards.verifiers.tool_calls import check_calls
 from ..axes import Axis, FloatAxis, IntAxis
 from ..question import Task
 from ..registration import register
+from ..task_env import MAX_ACTION
 from .collection import Collection, Source, file_state
 from .layouts import AIME, Fields, Item, Layout, UnusableRecord, normalise_name
 from .own_answers import inner_name, is_empty, read_answers, read_reference, write_answer
@@ -166,6 +167,8 @@ class OwnQuestions(DatasetQuestion):
             )
             prompt, answer, *_, kind, _ = self._layout
             self.verifier, self.answer_form = kind, ANSWER_FORMS.get(kind, "line")
+            if kind == "constraints":
+                self.max_answer = MAX_ACTION
             if kind == "toolcall":
                 self.supplies = self.supplies | {"expected_calls"}
             if self.source is not None and None in (*self._columns[:2], self._verifier) and bare not in _told:

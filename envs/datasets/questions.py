@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,6 +47,8 @@ class DatasetQuestion(Question):
             of a published test set. ``reset(options={"row": id})`` selects one row, in any split; the ids are
             ``env.unwrapped.rows``.
         config: the configuration of a hub data set, such as "main".
+        against: test sets, in the same forms as ``source``; a list, or text with commas between them. Questions that
+            repeat one of theirs (see `overlap`) are left out, with a warning that counts them.
         **kwargs: as for every environment.
 
     Raises:
@@ -64,7 +66,15 @@ class DatasetQuestion(Question):
     policy: str = "strict"
     max_observation = 16_384
 
-    def __init__(self, *, source: str | None = None, part: str | None = None, config: str | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        source: str | None = None,
+        part: str | None = None,
+        config: str | None = None,
+        against: str | Sequence[str] = (),
+        **kwargs: Any,
+    ):
         for name, value in (("part", part), ("config", config)):
             if value is not None and not isinstance(value, str):
                 raise InputError(f"{name} must be text such as 'train', not {value!r}.")
@@ -76,9 +86,9 @@ class DatasetQuestion(Question):
                 raise InputError(
                     f"source must name a file, a folder or a hub data set such as 'openai/gsm8k', not {source!r}."
                 )
-            name = os.fspath(source)
-            # Use the full path, so that a copy in a process with another working directory finds the same file.
-            self.source = name if is_hub_name(name) else str(Path(name).expanduser().absolute())
+            self.source = _full_name(os.fspath(source))
+        tests = against.split(",") if isinstance(against, str) else against
+        self.against = tuple(_full_name(os.fspath(name).strip()) for name in tests if os.fspath(name).strip())
         self.part, self.config = part, config
         # The row requested by the reset in progress.
         self._row: Item | None = None
@@ -189,7 +199,13 @@ class DatasetQuestion(Question):
 
     def _source(self) -> Source:
         name = str(BUILT_IN / self.built_in) if self.source is None else self.source
-        return Source(self.layout, name, self.part, self.config, self.policy)
+        return Source(self.layout, name, self.part, self.config, self.policy, self.against)
+
+
+def _full_name(source: str) -> str:
+    """Return the full path of a file or folder, so that a copy in a process with another working directory finds it
+    too; the id of a hub data set stays."""
+    return source if is_hub_name(source) else str(Path(source).expanduser().absolute())
 
 
 def _small_source_warning(

@@ -62,6 +62,7 @@ CONSTRAINTS_OF: dict[str, Make] = {
     ],
     "combination:two_responses": lambda given: [{"kind": "parts", "text": "******", "min": 2, "max": 2}],
     "combination:repeat_prompt": _constraint("starts-with", text="prompt_to_repeat"),
+    "language:response_language": _constraint("language", text="language"),
     "startend:end_checker": _constraint("ends-with", text="end_phrase"),
     "startend:quotation": _constraint("quoted"),
     "change_case:capital_word_frequency": _relation("capital-words", "capital_frequency", "capital_relation"),
@@ -79,7 +80,7 @@ def read_instructions(ids: Any, arguments: Any) -> list[Constraint]:
         arguments: the field "kwargs": for each instruction a record of its arguments, or None.
 
     Raises:
-        UnusableRecord: an instruction has no equivalent constraint, such as "language:response_language".
+        UnusableRecord: an instruction has no equivalent constraint.
     """
     if not isinstance(ids, (list, tuple)) or not isinstance(arguments, (list, tuple)) or len(ids) != len(arguments):
         raise UnusableRecord("'instruction_id_list' and 'kwargs' must be lists of equal length")

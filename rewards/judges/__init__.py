@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from .endpoint import EndpointJudge
 from .ensemble import Aspects, Votes, geometric_mean
+from .exemplar import ExemplarComparison
 from .judge import JUDGES, Judge, Judgement, as_judge, make
 from .judge_rewards import JudgeReward, PairwiseReward, RubricReward
 from .rubric import HACKING_DEFENCE, Aggregation, Criterion
+from .rubric_books import RubricBook
 from .rules import RuleJudge
 from .subgoals import SubgoalJudge
 from .tournament import TOPOLOGIES, TournamentReward
@@ -19,10 +21,12 @@ __all__ = [
     "Aspects",
     "Criterion",
     "EndpointJudge",
+    "ExemplarComparison",
     "Judge",
     "JudgeReward",
     "Judgement",
     "PairwiseReward",
+    "RubricBook",
     "RubricReward",
     "RuleJudge",
     "SubgoalJudge",

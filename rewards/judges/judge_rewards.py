@@ -15,6 +15,7 @@ from ..verifiers import verify
 from .judge import Judge, Judgement, check_judge
 from .pairwise import mean_preference, play_matches
 from .rubric import MET, Aggregation, Criterion, as_criterion, has_result, informative_criteria
+from .rubric_books import RubricBook
 
 JudgeLike = Judge | str | Mapping[str, Any]
 
@@ -59,6 +60,12 @@ def _check_criteria(_: str, criteria: Sequence[Criterion | str | Mapping[str, An
     return rubric
 
 
+def _check_rubric(
+    name: str, criteria: str | Sequence[Criterion | str | Mapping[str, Any]]
+) -> tuple[Criterion, ...] | RubricBook:
+    return RubricBook.read(criteria) if isinstance(criteria, str) else _check_criteria(name, criteria)
+
+
 def _check_aggregation(_: str, aggregation: Aggregation | str | Mapping[str, Any]) -> Aggregation:
     if isinstance(aggregation, Mapping):
         return Aggregation(**aggregation)
@@ -90,8 +97,12 @@ class RubricReward(GroupReward):
     needs = frozenset({"rubric"})
     criteria: Any = option(
         default=None,
-        check=_check_criteria,
-        says='`Criterion` objects, data or texts of one point; None reads ``episode.extra("rubric")``.',
+        check=_check_rubric,
+        says="`Criterion` objects, data or texts of one point; a file that `palaestra rubrics` wrote; None reads "
+        '``episode.extra("rubric")``.',
+    )
+    similar: int = option(
+        default=3, low=1, says="with a file, prompts whose rubrics are joined for a prompt that is not in it."
     )
     judge: Any = option(default="rules", check=check_judge, says='a `Judge`, its name, or {"judge": name, ...options}.')
     aggregation: Any = option(
@@ -107,7 +118,13 @@ class RubricReward(GroupReward):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        return self.aggregation.bounds(self.criteria) if self.criteria is not None else (float("-inf"), 1.0)
+        known = isinstance(self.criteria, tuple)
+        return self.aggregation.bounds(self.criteria) if known else (float("-inf"), 1.0)
+
+    def _rubric(self, episode: Episode) -> tuple[Criterion, ...]:
+        if isinstance(self.criteria, RubricBook):
+            return self.criteria.find(episode.prompt, self.similar)
+        return self.criteria or _check_criteria("rubric", episode.extra("rubric"))
 
     def __call__(self, episode: Episode) -> Verdict:
         return self.group([episode])[0]
@@ -115,7 +132,7 @@ class RubricReward(GroupReward):
     def group(self, episodes: Sequence[Episode]) -> list[Verdict]:
         """Judge siblings; the feedback of a verdict lists the criteria that are not met and the faults present."""
         valid = [episode for episode in episodes if episode.valid]
-        rubrics = [self.criteria or _check_criteria("rubric", episode.extra("rubric")) for episode in valid]
+        rubrics = [self._rubric(episode) for episode in valid]
         calls = [self._call(episode, rubric) for episode, rubric in zip(valid, rubrics)]
         scores = [
             _merge_scores(rubric, episode, answer)
@@ -154,7 +171,7 @@ class RubricReward(GroupReward):
         )
 
     def describe(self) -> str:
-        count = "the episode's" if self.criteria is None else str(len(self.criteria))
+        count = str(len(self.criteria)) if isinstance(self.criteria, tuple) else "the episode's"
         return f"rubric({self.judge!r}, {count} criteria, {self.aggregation.form})"
 
 
@@ -173,7 +190,9 @@ def _merge_scores(rubric: Sequence[Criterion], episode: Episode, judged: Judgeme
         if criterion.verifier is None:
             scores.append(float(has_result(episode.response, str(criterion.reference))))
             continue
-        verdict = verify(criterion.verifier, episode.answer or "", criterion.reference)
+        # Constraints are on the form of the whole text.
+        text = episode.response if criterion.verifier == "constraints" else episode.answer or ""
+        verdict = verify(criterion.verifier, text, criterion.reference)
         if not verdict.valid:
             return f"the verifier {criterion.verifier!r} failed: {verdict.feedback or 'it could not decide'}"
         scores.append(float(verdict.success))

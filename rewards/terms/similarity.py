@@ -6,15 +6,17 @@ embedder, the hidden states of that model are compared, which a learner measures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ...checks import option
 from ...errors import InputError
+from ..algebra.composite import Composite, Parts
 from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines, embed, split_words
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
+from ..verdict import Verdict
 
 
 def best_match(similarity: np.ndarray) -> tuple[float, float]:
@@ -223,3 +225,55 @@ class SelfReference(GroupReward):
         centres = success_centres(features[success], self.radius, self.least)
         rewards[~success] = self.progress(np.round(euclidean_distances(features[~success], centres).min(axis=1), 12))
         return rewards.tolist()
+
+
+def spread_scores(scores: Sequence[float], softness: float = 0.01) -> list[float]:
+    """Spread scores that lie close together over [0, 1]: (1 - w) s + w (s - min) / (max - min), w = spread / (spread +
+    ``softness``), spread being max - min. The order stays, and equal scores do not change.
+
+    ARMed (arXiv 2508.12957) rescales within the group; its formula is not stated, and this one is ours.
+    """
+    low, spread = min(scores, default=0.0), max(scores, default=0.0) - min(scores, default=0.0)
+    if spread <= 0:
+        return list(scores)
+    weight = spread / (spread + softness)
+    return [(1 - weight) * score + weight * (score - low) / spread for score in scores]
+
+
+@register("armed")
+class AdaptiveSemantics(Composite):
+    """Reward of a whole episode: 1 for a success, plus a semantic score that is spread within the group.
+
+    Semantic scores of fluent answers hardly differ; spread over the group they tell them apart (`spread_scores`).
+    """
+
+    paper = "ARMed, arXiv 2508.12957 (rescaling by our formula)"
+    ranks_success = True
+    semantic: Reward = option(default=SemanticSimilarity(), says="reward with the semantic score, in [-1, 1].")
+    weight: float = option(default=0.5, low=0, high=0.5, says="weight of the semantic score.")
+    softness: float = option(default=0.01, above=0, says="spread of a group's scores that is half trusted.")
+
+    def setup(self) -> None:
+        low, high = self.semantic.bounds
+        if low < -1 or high > 1:
+            raise InputError(f"the semantic score must lie in [-1, 1], not in [{low:g}, {high:g}]; put it into a clip.")
+        self.take_parts({"semantic": self.semantic})
+        self.complete = True
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(0.0, self.weight * self.semantic.bounds[0]), 1.0 + self.weight
+
+    def combine_batch(
+        self, groups: Sequence[Sequence[Episode]], verdicts: Sequence[Sequence[Mapping[str, Verdict]]]
+    ) -> list[list[Mapping[str, float] | Parts]]:
+        result: list[list[Mapping[str, float] | Parts]] = []
+        for episodes, judged in zip(groups, verdicts, strict=True):
+            spread = spread_scores([parts["semantic"].reward for parts in judged], self.softness)
+            result.append(
+                [
+                    {"correctness": float(episode.success), "semantic": self.weight * score}
+                    for episode, score in zip(episodes, spread, strict=True)
+                ]
+            )
+        return result

@@ -1,33 +1,38 @@
 """Verifier "constraints": instructions on the form of a text that can be checked without its meaning.
 
 As in IFEval (arXiv 2311.07911), on which TÜLU 3 (arXiv 2411.15124, Section 6) trains with verifiable rewards. A
-constraint is data, ``{"kind": "words", "max": 50}``. No kind depends on a language or on parts of speech. `KINDS` lists
-the kinds with their parameters.
+constraint is data, ``{"kind": "words", "max": 50}``. No kind depends on parts of speech. `KINDS` lists the kinds with
+their parameters.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError, unknown_name
 from ..verdict import Verdict
+from .further_constraints import FURTHER_KINDS
 from .json_text import JsonError, parse_json, strip_code_fence
+from .languages import LANGUAGES
 from .registry import CORRECT, VERIFIERS, rejected
 from .text import normalise
+from .text_parts import (
+    BULLET,
+    HIGHLIGHT,
+    PLACEHOLDER,
+    TITLE,
+    count_phrase,
+    count_sentences,
+    count_words,
+    lines_of,
+    paragraphs_of,
+    words_of,
+)
 
 MAX_LENGTH = 200_000
 Check = Callable[[str, Mapping[str, Any]], bool]
-
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_SENTENCE_END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[\"'”’)\]]*(?:\s|$)")
-_BULLET = re.compile(r"^[ \t]*[-*•][ \t]+\S", re.MULTILINE)
-_BREAK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,200}\]")
-_HIGHLIGHT = re.compile(r"(?<!\*)(\*{1,2})[^\s*](?:[^*\n]{0,200}[^\s*])?\1(?!\*)")
-_TITLE = re.compile(r"<<[^<>\n]{0,200}[^\s<>][^<>\n]{0,200}>>")
 
 
 @VERIFIERS.register("constraints")
@@ -49,6 +54,21 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
             any case. With "text": "starts-with" and "ends-with" (exactly but for white space at the ends). With "text"
             and "paragraph" (1, 2, ...): "paragraph-starts" (the first word of that paragraph is the text, in any case).
 
+            Beyond IFEval's, counts: "unique-words", "questions" and "exclamations" (runs of their marks), "numbers",
+            "commas", "quotations", "brackets" (round ones), "emoji", "hashtags", "hyphenated-words", "palindromes"
+            (words of three letters or more), "numbered-items" (lines that begin with 1. or 1)), "headings" (lines that
+            begin with #), "table-rows" (lines between bars), "code-blocks" (fenced), "longest-word" and
+            "shortest-word" (characters), "repeats" (of the most frequent word). Counts of every part:
+            "sentence-words", "paragraph-sentences", "line-characters", "columns" (of lines, separated by commas).
+            Without parameters: "sorted-lines" (by the alphabet), "growing-lines" and "growing-sentences" (each longer
+            than the one before), "chained-sentences" (each begins with the last word of the one before), "framed" (the
+            first sentence is the last one too), "title-case" (no word begins with a small letter), "labelled-lines"
+            (each ``label: text``). With "text": "acrostic" (the initials of the lines spell it), "sentence-starts" (the
+            first word of each), "initials" (each word begins with it), "line-starts", "line-ends", "tagged" (the whole
+            stands in ``<text>...</text>``), "language" (a code of two letters, see `languages`). With "text" and "word"
+            (1, 2, ...): "word" (that word is the text, in any case). With "texts": "in-order" (they follow each other)
+            and "together" (all in one sentence).
+
     Raises:
         InputError: no constraint, an unknown kind, or a missing, unknown or unusable parameter.
     """
@@ -64,26 +84,6 @@ def verify_constraints(answer: str, reference: Sequence[Mapping[str, Any]]) -> V
     parameters = ", ".join(f"{name} {value}" for name, value in broken[0].items() if name != "kind")
     described = " ".join(f"{broken[0]['kind']}{': ' if parameters else ''}{parameters}".split())[:150]
     return Verdict(share, False, feedback=f"The text breaks a constraint: {described}.")
-
-
-def count_phrase(text: str, phrase: str) -> int:
-    """Count how often ``phrase`` occurs as whole words, in any case and with any white space between its words."""
-    pattern = rf"(?<!\w){re.escape(normalise(phrase))}(?!\w)"
-    return len(re.findall(pattern, normalise(text)))
-
-
-def count_words(text: str) -> int:
-    return len(_WORD.findall(text))
-
-
-def count_sentences(text: str) -> int:
-    """Count the parts that contain a word and end in sentence punctuation followed by white space, or at the end of the
-    text."""
-    return sum(_WORD.search(part) is not None for part in _SENTENCE_END.split(text))
-
-
-def count_paragraphs(text: str) -> int:
-    return sum(bool(part.strip()) for part in _BREAK.split(text))
 
 
 def _counts(count: Callable[[str], int]) -> tuple[Check, frozenset[str]]:
@@ -112,8 +112,8 @@ def _plainly(check: Callable[[str], bool]) -> tuple[Check, frozenset[str]]:
 
 
 def _starts_paragraph(text: str, constraint: Mapping[str, Any]) -> bool:
-    paragraphs = [part for part in _BREAK.split(text) if part.strip()]
-    words = _WORD.findall(paragraphs[constraint["paragraph"] - 1]) if constraint["paragraph"] <= len(paragraphs) else []
+    paragraphs = paragraphs_of(text)
+    words = words_of(paragraphs[constraint["paragraph"] - 1]) if constraint["paragraph"] <= len(paragraphs) else []
     return bool(words) and normalise(words[0]) == normalise(constraint["text"])
 
 
@@ -127,13 +127,13 @@ _TEXT, _TEXTS = frozenset({"text"}), frozenset({"texts"})
 KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "words": _counts(count_words),
     "sentences": _counts(count_sentences),
-    "paragraphs": _counts(count_paragraphs),
-    "lines": _counts(lambda text: sum(bool(line.strip()) for line in text.splitlines())),
-    "bullets": _counts(lambda text: len(_BULLET.findall(text))),
+    "paragraphs": _counts(lambda text: len(paragraphs_of(text))),
+    "lines": _counts(lambda text: len(lines_of(text))),
+    "bullets": _counts(lambda text: len(BULLET.findall(text))),
     "characters": _counts(lambda text: len(text.strip())),
-    "placeholders": _counts(lambda text: len(_PLACEHOLDER.findall(text))),
-    "highlights": _counts(lambda text: len(_HIGHLIGHT.findall(text))),
-    "capital-words": _counts(lambda text: sum(word.isupper() for word in _WORD.findall(text))),
+    "placeholders": _counts(lambda text: len(PLACEHOLDER.findall(text))),
+    "highlights": _counts(lambda text: len(HIGHLIGHT.findall(text))),
+    "capital-words": _counts(lambda text: sum(word.isupper() for word in words_of(text))),
     "occurrences": _counts_of(count_phrase),
     "letters": _counts_of(lambda text, letter: text.lower().count(letter.lower())),
     "parts": _counts_of(lambda text, mark: sum(bool(part.strip(" \t\n*")) for part in text.split(mark))),
@@ -142,13 +142,14 @@ KINDS: dict[str, tuple[Check, frozenset[str]]] = {
     "no-commas": _plainly(lambda text: not any(comma in text for comma in ",，、")),
     "json": _plainly(_is_json),
     "quoted": _plainly(_is_quoted),
-    "title": _plainly(lambda text: _TITLE.search(text) is not None),
+    "title": _plainly(lambda text: TITLE.search(text) is not None),
     "keywords": (lambda text, c: all(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "any-of": (lambda text, c: any(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "forbidden": (lambda text, c: not any(count_phrase(text, word) for word in c["texts"]), _TEXTS),
     "starts-with": (lambda text, constraint: text.strip().startswith(constraint["text"].strip()), _TEXT),
     "ends-with": (lambda text, constraint: text.strip().endswith(constraint["text"].strip()), _TEXT),
     "paragraph-starts": (_starts_paragraph, frozenset({"text", "paragraph"})),
+    **FURTHER_KINDS,
 }
 
 
@@ -177,8 +178,8 @@ def _check(constraint: Mapping[str, Any]) -> None:
             f"a constraint of kind {constraint['kind']!r} needs {', '.join(wanted) or 'no parameter'}, "
             f"not {dict(constraint)!r}."
         )
-    for name in given & {"min", "max", "paragraph"}:
-        least = int(name == "paragraph")
+    for name in given & {"min", "max", "paragraph", "word"}:
+        least = int(name in ("paragraph", "word"))
         if isinstance(constraint[name], bool) or not isinstance(constraint[name], int) or constraint[name] < least:
             raise InputError(f"{name} of a constraint must be an int of at least {least}, not {constraint[name]!r}.")
     if constraint.get("min", 0) > constraint.get("max", math.inf):
@@ -186,3 +187,5 @@ def _check(constraint: Mapping[str, Any]) -> None:
     texts = constraint.get("texts", [constraint["text"]] if "text" in given else ["x"])
     if not isinstance(texts, (list, tuple)) or not texts or not all(isinstance(t, str) and t.strip() for t in texts):
         raise InputError(f"a constraint's text must not be blank; received {dict(constraint)!r}.")
+    if constraint["kind"] == "language" and constraint["text"] not in LANGUAGES:
+        raise unknown_name("language", constraint["text"], LANGUAGES)

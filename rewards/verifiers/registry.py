@@ -27,6 +27,7 @@ NUMBERS = frozenset({"number", "integer"})
 ANSWER_FORMS: dict[str, Form] = {
     **dict.fromkeys(("list", "math", "ordering", "interval"), "values"),
     **dict.fromkeys(("grid", "cells", "json", "structure", "toolcall", "sql"), "lines"),
+    "constraints": "program",
 }
 
 

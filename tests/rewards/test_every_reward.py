@@ -136,6 +136,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "token_episode": TokenEpisode((0,) * ends[-1], turns, 0.0),
         "reference_scores": rng.normal(0, 3, 4).tolist(),
         "reference": "the cat 7",
+        "forbidden": bool(rng.integers(0, 2)),
         "rubric": [{"text": "short", "points": 5}, {"text": "polite", "points": -2}],
         "achieved": [[int(rng.integers(0, 3))] for _ in steps],
         "agent": str(rng.integers(0, 2)),

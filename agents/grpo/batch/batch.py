@@ -152,8 +152,16 @@ class Batch:
         return self.action & wanted[self.origin]
 
     def measurement(self, name: str) -> Tensor:
-        """Return a measurement by name; RuntimeError if it is missing. Components that read it must declare `needs`."""
+        """Return a measurement by name; RuntimeError if it is missing. Components that read it must declare `needs`.
+
+        A measure of the episodes with a number for each action token (`Trajectory.extras`) is placed at those tokens; 0
+        in episodes for which it could not be determined.
+        """
         tensor = self.other_measurements.get(name) if name in self.other_measurements else getattr(self, name, None)
+        if tensor is None and any(name in t.extras for t in self.trajectories):
+            tensor = torch.zeros(len(self.ids))
+            rows = zip((t.extras.get(name) for t in self.trajectories), self.action_count.tolist(), strict=True)
+            tensor[self.action] = torch.tensor([value for row, count in rows for value in row or [0.0] * count])
         if tensor is None:
             raise RuntimeError(f"{name!r} was not measured; the component that reads it must declare needs({name!r}).")
         return tensor

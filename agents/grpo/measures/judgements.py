@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Protocol
 
-from ....checks import check_count
+from ....checks import check_count, check_number
 from ....rewards import Episode
 from ....rewards.judges.judge import as_judge
 from ....rewards.terms.step_scores import blank_spans, equal_spans
@@ -141,10 +141,7 @@ def atom_scores(
     check_count("most", most, 1)
 
     def measure(trajectories: list[Trajectory]) -> list[dict[str, Any]]:
-        ends = []
-        for text in (t.episode.response for t in trajectories):
-            sentences = [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
-            ends.append([*sentences[: most - 1], len(text)])
+        ends = [sentence_ends(t.episode.response, most) for t in trajectories]
         pairs = [
             (t.episode.prompt, t.episode.response[:end])
             for t, several in zip(trajectories, ends, strict=True)
@@ -154,6 +151,39 @@ def atom_scores(
         return [{"atom_scores": [next(rest) for _ in several]} for several in ends]
 
     return for_each_valid(groups, measure)
+
+
+def sentence_ends(text: str, most: int) -> list[int]:
+    """Return the number of characters up to the end of each sentence, the text's own length last; of more than ``most``
+    sentences, the last ones are one."""
+    ends = [match.end() for match in re.finditer(r"[.!?\n]\s+", text) if match.end() < len(text)]
+    return [*ends[: most - 1], len(text)]
+
+
+@produces("span_weights", needs=["judge_score", "atom_scores"])
+def span_weights(groups: Sequence[Group], tools: ProducerTools, start: float = 0.5) -> Found:
+    """Weight of each action token, (g + 1) / 2 x max(start, (s + 1) / 2), g and s in [-1, 1] being the judge's scores
+    of the response and of the sentence in which the token is (SRUM, arXiv 2510.12784, whose regions are of an image);
+    None where the judge failed.
+
+    Scores in [0, 1] are taken for (g + 1) / 2 and (s + 1) / 2. Tokens of turns before the last have no sentence, and a
+    weight by ``start``.
+    """
+    check_number("start", start, 0.0, 1.0)
+
+    def measure(trajectory: Trajectory) -> list[float] | None:
+        score, scores = trajectory.extras.get("judge_score"), trajectory.extras.get("atom_scores")
+        if score is None or not scores or None in scores:
+            return None
+        last = trajectory.turns[-1]
+        weights = [start] * (trajectory.action_tokens - len(last.act_ids))
+        for end, own in zip(sentence_ends(last.action, len(scores)), scores, strict=False):
+            stop = tools.language.renderer.tokens_until(last.act_ids, end)
+            weights += [max(start, own)] * (trajectory.action_tokens - len(last.act_ids) + stop - len(weights))
+        weights += [start] * (trajectory.action_tokens - len(weights))
+        return [score * weight for weight in weights]
+
+    return [[{"span_weights": measure(t) if t.valid else None} for t in g.trajectories] for g in groups]
 
 
 @produces("coalition_values")

@@ -9,8 +9,13 @@ import torch
 
 from ....checks import check_count
 from ....rewards.terms.likelihood import NEGATIVE, POSITIVE, QUERY, mask_copies
+from ...language.decoder import context_limit
+from ..batch.batch import collate
 from ..batch.trajectory import Group, Origin, Trajectory
 from .producer import Found, ProducerTools, ScoredText, conversation, place_rows, produces, split_actions
+
+BETTER = "Give the best reply that you can: right, complete and to the point."
+WORSE = "Give the worst reply that you can: wrong, incomplete and beside the point."
 
 
 @produces("logps_without_prompt")
@@ -27,6 +32,42 @@ def logps_without_prompt(groups: Sequence[Group], tools: ProducerTools) -> Found
 def _replace_prompt(trajectory: Trajectory, ids: tuple[int, ...]) -> Trajectory:
     turns = tuple(
         replace(turn, obs_ids=ids) if number == 0 or turn.fresh else turn
+        for number, turn in enumerate(trajectory.turns)
+    )
+    return replace(trajectory, turns=turns)
+
+
+@produces("token_contrast", needs=("logp_ref",))
+def token_contrast(groups: Sequence[Group], tools: ProducerTools, better: str = BETTER, worse: str = WORSE) -> Found:
+    """sigmoid(log p(token | prompt for a good reply) - log p(token | prompt for a bad one)) - 1/2 of each action token,
+    by the reference (T-REG, arXiv 2412.02685); None for an episode that does not fit into the context with them.
+
+    Args:
+        better, worse: texts put above the prompt.
+    """
+    sides: list[list[list[float] | None]] = []
+    for text in (better, worse):
+        asked = [replace(g, trajectories=tuple(_add_request(t, text, tools) for t in g.trajectories)) for g in groups]
+        most = context_limit(tools.language.model)
+        fits = [sum(len(u.obs_ids) + len(u.act_ids) for u in t.turns) <= most for t in valid_of(asked)]
+        kept = iter(fits)
+        asked = [replace(g, trajectories=tuple(t for t in g.valid if next(kept))) for g in asked]
+        batch = collate(asked)
+        logps = iter(split_actions(batch, tools.passes.measure(tools.reference, batch).logp))
+        sides.append([next(logps).tolist() if fit else None for fit in fits])
+    rows = (
+        None if one is None or two is None else (torch.tensor(one).sub(torch.tensor(two)).sigmoid() - 0.5).tolist()
+        for one, two in zip(*sides, strict=True)
+    )
+    return place_rows(groups, ({"token_contrast": row} for row in rows))
+
+
+def _add_request(trajectory: Trajectory, text: str, tools: ProducerTools) -> Trajectory:
+    """Put a text above each observation with which a context begins."""
+    turns = tuple(
+        replace(turn, obs_ids=tools.language.renderer.observation(f"{text}\n\n{turn.observation}", first=True))
+        if number == 0 or turn.fresh
+        else turn
         for number, turn in enumerate(trajectory.turns)
     )
     return replace(trajectory, turns=turns)

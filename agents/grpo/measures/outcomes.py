@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ....rewards.terms.refusals import answer_part, is_refusal
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..components.credit.peers import answer_dispersion
 from .producer import Found, ProducerTools, measure_of, produces
@@ -38,6 +39,26 @@ def sampled_entropy(trajectory: Trajectory) -> float:
         if origin == Origin.POLICY
     ]
     return -math.fsum(logps) / len(logps) if logps else 0.0
+
+
+@produces("refusal")
+def refusals(groups: Sequence[Group], tools: ProducerTools) -> Found:
+    """1 for a reply that refuses, 0 for another one (AlphaAlign, arXiv 2507.14987)."""
+    return [[{"refusal": float(_refuses(t))} for t in group.trajectories] for group in groups]
+
+
+@produces("over_refusal", needs=["forbidden"])
+def over_refusals(groups: Sequence[Group], tools: ProducerTools) -> Found:
+    """1 for a reply that refuses an allowed request, 0 for another reply to one; None for a forbidden request."""
+
+    def measure(trajectory: Trajectory) -> float | None:
+        return None if trajectory.extras.get("forbidden") else float(_refuses(trajectory))
+
+    return [[{"over_refusal": measure(t)} for t in group.trajectories] for group in groups]
+
+
+def _refuses(trajectory: Trajectory) -> bool:
+    return is_refusal(answer_part(trajectory.episode.response))
 
 
 @produces("answer_dispersion")

@@ -20,7 +20,7 @@ from ..batch.tally import Tally
 from ..batch.trajectory import Group, Node, Origin, Trajectory, Turn
 from ..recipes import Recipe
 from .loss import WeightedBatch, add_loss_statistics, make_scored
-from .objective import Objective
+from .objective import TOKEN_MEASURES, Objective
 
 
 def dry_run(
@@ -161,6 +161,7 @@ def with_measurements(batch: Batch, objective: Objective) -> Batch:
             "value": 0.5,
         }.items()
     }
+    found |= {name: torch.where(batch.action, 0.25, 0.0) for name in TOKEN_MEASURES}
     found["prompt_divergence"] = torch.where(batch.action, 0.3, 0.0)
     found["prompt_logp"] = torch.where(batch.prompt, -2.0, 0.0)
     found["top_ids"] = torch.tensor([0, 1, 2]).repeat(len(batch.ids), 1)

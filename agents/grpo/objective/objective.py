@@ -25,6 +25,8 @@ _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor"
 """Needs that concern only the loss and the update; nothing is measured for them beforehand."""
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory satisfies: behaviour log-probabilities of the actions."""
+TOKEN_MEASURES = frozenset({"token_contrast", "span_weights"})
+"""Needs of adjustments that producers satisfy before the rewards: a number for each action token."""
 _ANCHORS = ("sampler", "policy", "rescored")
 
 
@@ -72,6 +74,9 @@ class Objective:
         for reward in self.rewards:
             known = played.union(*(part.target.provides for part in self.producers))
             self.producers += self.find_producers(f"reward {reward.name!r}", reward.needs - known, known, options)
+        for part in self.stages["adjustments"]:
+            known = played.union(*(producer.target.provides for producer in self.producers))
+            self.producers += self.find_producers(repr(part.component.name), part.needs & TOKEN_MEASURES - known, known)
         self._check(teacher_model, supplied)
 
     @property

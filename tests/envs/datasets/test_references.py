@@ -22,6 +22,7 @@ INSTRUCTIONS: list[tuple[str, dict[str, Any], str, str]] = [
     ("keywords:forbidden_words", {"forbidden_words": ["cat"]}, "A category", "A cat"),
     ("keywords:frequency", {"keyword": "cat", "frequency": 2, "relation": "at least"}, "cat, cat", "cat"),
     ("keywords:letter_frequency", {"letter": "q", "let_frequency": 2, "let_relation": "less than"}, "Q", "qq"),
+    ("language:response_language", {"language": "de"}, "Das ist nicht der Hund.", "This is not the dog."),
     ("length_constraints:number_words", {"num_words": 3, "relation": "less than"}, "two words", "now three words"),
     ("length_constraints:number_sentences", {"num_sentences": 2, "relation": "at least"}, "One. Two.", "One."),
     ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, "One\n***\nTwo", "One\n\nTwo"),
@@ -74,7 +75,7 @@ def test_an_instruction_is_a_constraint_of_its_meaning(name: str, given: dict[st
 @pytest.mark.parametrize(
     ("ids", "arguments"),
     [
-        (["language:response_language"], [{"language": "hi"}]),
+        (["poetry:rhyme"], [{"language": "hi"}]),
         (["keywords:existence"], [{}]),
         (["punctuation:no_comma"], []),
     ],
@@ -87,11 +88,20 @@ def test_what_cannot_be_judged_is_said(ids: list[str], arguments: list[Any]):
 def test_a_file_of_ifeval_is_asked_and_judged(tmp_path: Path):
     asked = {"key": 1, "prompt": "Write on cats.", "kwargs": [{}, {}]}
     asked["instruction_id_list"] = ["change_case:english_lowercase", "punctuation:no_comma"]
-    other = {"key": 2, "prompt": "In Hindi.", "kwargs": [{}], "instruction_id_list": ["language:response_language"]}
-    with pytest.warns(UserWarning, match="response_language"):
+    other = {"key": 2, "prompt": "In rhymes.", "kwargs": [{}], "instruction_id_list": ["poetry:rhyme"]}
+    with pytest.warns(UserWarning, match="poetry:rhyme"):
         env = from_dataset(write(tmp_path / "ifeval.jsonl", asked, other), split="all")
     for reply, reward in (("cats sleep", 1.0), ("Cats sleep", 0.5), ("Cats, yes", 0.0)):
         assert env.reset(seed=0)[0] == "Write on cats."
+        assert env.step(reply)[1] == reward
+
+
+def test_a_text_of_several_lines_is_judged_whole(tmp_path: Path):
+    row = {"key": 1, "prompt": "Write on cats.", "kwargs": [{"num_bullets": 2}, {}]}
+    row["instruction_id_list"] = ["detectable_format:number_bullet_lists", "startend:quotation"]
+    env = from_dataset(write(tmp_path / "ifeval.jsonl", row), split="all")
+    for reply, reward in (('"Cats:\n- sleep\n- eat\n"', 1.0), ('- sleep\n- eat\n"', 0.5), ('"- eat\n' * 2000, 0.0)):
+        env.reset(seed=0)
         assert env.step(reply)[1] == reward
 
 

@@ -14,6 +14,7 @@ from palaestra.rewards.terms.similarity import (
     best_match,
     dbscan,
     scaled_progress,
+    spread_scores,
     standardised_progress,
     success_centres,
 )
@@ -203,3 +204,22 @@ def test_trajectories_are_compared_by_their_text_without_features(episode: Maker
 def test_wrong_arguments_are_refused(wrong: dict[str, object]):
     with pytest.raises(InputError):
         rewards.make("self-reference", **wrong)
+
+
+def test_scores_close_together_are_spread_in_their_order_and_ties_stay():
+    spread = spread_scores([0.90, 0.92, 0.91])
+    # spread 0.02, weight 2 / 3: 0.3, 0.92 / 3 + 2 / 3, 0.91 / 3 + 1 / 3
+    assert spread == pytest.approx([0.3, 0.97333, 0.63667], abs=1e-4)
+    assert spread_scores([0.9, 0.9]) == [0.9, 0.9]
+    assert spread_scores([]) == []
+
+
+def test_armed_adds_the_spread_similarity_to_correctness(episode):
+    reward = rewards.make("armed", weight=0.5)
+    verdicts = reward.group(
+        [episode(success=s, text=text, reference="the cat sat") for s, text in ((1, "the cat sat"), (0, "a dog ran"))]
+    )
+    assert [dict(verdict.terms) for verdict in verdicts] == [
+        {"correctness": 1.0, "semantic": pytest.approx(0.5)},
+        {"correctness": 0.0, "semantic": pytest.approx(0.0)},
+    ]

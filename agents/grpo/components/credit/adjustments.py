@@ -33,6 +33,20 @@ def use_stored_advantages(advantage: Tensor, batch: Batch) -> Tensor:
     return torch.where(own.isnan() | ~batch.action, advantage, own)
 
 
+@ADJUSTMENTS.register("token_contrast")
+@needs("token_contrast")
+def take_token_contrast(advantage: Tensor, batch: Batch) -> Tensor:
+    """Replace the advantages by the contrast of each token, in [-1/2, 1/2] (T-REG, arXiv 2412.02685)."""
+    return batch.measurement("token_contrast").to(advantage)
+
+
+@ADJUSTMENTS.register("span_weights")
+@needs("span_weights")
+def take_span_weights(advantage: Tensor, batch: Batch) -> Tensor:
+    """Replace the advantages by the weight of each token, in [0, 1], whatever the outcome (SRUM, arXiv 2510.12784)."""
+    return batch.measurement("span_weights").to(advantage)
+
+
 @ADJUSTMENTS.register("sign_weights")
 def sign_weights(advantage: Tensor, batch: Batch, positive: float = 1.0, negative: float = 1.0) -> Tensor:
     """Multiply positive advantages by ``positive``, negative ones by ``negative`` (W-REINFORCE, arXiv 2506.01347)."""

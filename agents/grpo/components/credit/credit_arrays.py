@@ -25,7 +25,7 @@ from .units import Units, episode_units, reward_by_token, reward_by_turn, token_
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value")}
+MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "logp_teacher", "value")}
 """Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
@@ -52,8 +52,8 @@ reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of 
 turn or token.
 turns_left_k: number of turns that follow in the episode, int64 [K].
 episode_k, turn_t, episode_t: `Segments` of turns by episode, of tokens by turn, and of tokens by episode.
-logp_old_t, logp_ref_t, logp_prm_t: log-probability under the policy before the update, the reference and the implicit
-process reward model, [A].
+logp_old_t, logp_ref_t, logp_prm_t, logp_teacher_t: log-probability under the policy before the update, the reference,
+the implicit process reward model and the model to distil from, [A].
 value_t: value of the state before each token, [A].
 """
 

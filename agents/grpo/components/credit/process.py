@@ -117,6 +117,30 @@ def implicit_token(
     return suffix_sum(reward.to(outcome_e.dtype), episode_t.of, discount)
 
 
+@returns("rto", per="token")
+def reinforced_token_to_go(
+    reward_t: Tensor,
+    logp_teacher_t: Tensor,
+    logp_old_t: Tensor,
+    logp_ref_t: Tensor,
+    episode_t: Segments,
+    dense: float = 0.05,
+    clip: float = 0.05,
+    kl: float = 0.01,
+    outcome: float = 1.0,
+    limit: float = 10.0,
+    discount: float = 1.0,
+) -> Tensor:
+    """Return-to-go of the token rewards of a model that preferences trained, the model to distil from (RTO, arXiv
+    2404.18922): dense (log pi_dpo - log ref), limited to ``clip`` either way, - kl (log pi_old - log ref) + outcome x
+    the reward, limited to ``limit`` either way.
+    """
+    check_number("clip", clip, 0)
+    check_number("limit", limit, 0)
+    reward = (dense * (logp_teacher_t - logp_ref_t)).clamp(-clip, clip) - kl * (logp_old_t - logp_ref_t)
+    return suffix_sum(reward.to(reward_t.dtype) + outcome * reward_t.clamp(-limit, limit), episode_t.of, discount)
+
+
 @returns("implicit_turn", per="turn")
 def implicit_turn(
     own_reward_k: Tensor, logp_prm_t: Tensor, logp_old_t: Tensor, turn_t: Segments, beta: float = 0.05

@@ -21,14 +21,49 @@ from ..loss_arrays import Statistics, surrogate
 @surrogate("dpo")
 @needs("batch", "every_row")
 def dpo(
-    logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
+    logp_t: Tensor,
+    logp_ref_t: Tensor,
+    outcome_e: Tensor,
+    episode: Segments,
+    group: Segments,
+    beta: float = 0.1,
+    normalised: bool = False,
 ) -> tuple[Tensor, Statistics]:
-    """log sigmoid(beta (s_w - s_l)), s = log pi - log reference of the whole episode (DPO, arXiv 2305.18290, eq. 7)."""
-    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    """log sigmoid(beta (s_w - s_l)), s = log pi - log reference of the whole episode (DPO, arXiv 2305.18290, eq. 7).
+
+    Args:
+        normalised: s is divided by the number of tokens (TÜLU 3, arXiv 2411.15124, eq. 6, with beta 5).
+    """
+    s = check_number("beta", beta, 0) * (episode.mean if normalised else episode.sum)(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     gap = s[better] - s[worse]
     value = episode.expand(group.shared_pair_mean(better, logsigmoid(gap)))
     return value, {"pair_accuracy": ((gap > 0).sum().item(), len(gap))}
+
+
+@surrogate("t_reg")
+@needs("batch", "every_row")
+def t_reg(
+    logp_t: Tensor,
+    logp_ref_t: Tensor,
+    adv_t: Tensor,
+    outcome_e: Tensor,
+    episode: Segments,
+    group: Segments,
+    beta: float = 0.1,
+    alpha: float = 0.25,
+) -> tuple[Tensor, Statistics]:
+    """DPO's value plus alpha w (R_w + R_l) of every pair, R = beta sum_t A_t log pi_t, w = sigmoid(beta (s_l - s_w))
+    without gradient (T-REG, arXiv 2412.02685). The advantages are token rewards, see the adjustment "token_contrast".
+    """
+    s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
+    better, worse = group.pairs(outcome_e)
+    gap = s[better] - s[worse]
+    rewarded = beta * episode.sum(adv_t * logp_t)
+    weight = check_number("alpha", alpha, 0) * torch.sigmoid(-gap).detach()
+    value = logsigmoid(gap) + weight * (rewarded[better] + rewarded[worse])
+    stats = {"pair_accuracy": ((gap > 0).sum().item(), len(gap))}
+    return episode.expand(group.shared_pair_mean(better, value)), stats
 
 
 @surrogate("ipo_pairs")

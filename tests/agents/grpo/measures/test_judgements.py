@@ -8,7 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Group
-from palaestra.agents.grpo.measures.judgements import QUESTIONS, atom_scores, coalition_values, marks, policy_scores
+from palaestra.agents.grpo.measures.judgements import (
+    QUESTIONS,
+    atom_scores,
+    coalition_values,
+    marks,
+    policy_scores,
+    span_weights,
+)
 from palaestra.agents.grpo.measures.producer import ProducerTools
 from palaestra.agents.grpo.recipes.stages import PRODUCERS
 from palaestra.agents.grpo.rollouts.environments import Environments
@@ -95,3 +102,18 @@ def test_coalitions_are_all_subsets_of_the_turns_or_of_spans(instruments):
     assert len(spans["coalition_values"]) == 16
     many = group(trajectory(0.0, [([5], [7])] * 9))
     assert math.isnan(coalition_values([many], instruments)[0][0]["coalition_values"][0])
+
+
+def test_span_weights_are_the_products_of_two_scores_with_a_floor(instruments):
+    ids = instruments.player.renderer.action_ids("aa. b")
+    made = trajectory(0.0, [([5], list(ids))], texts=["aa. b"])
+
+    def weights(score, scores):
+        judged = replace(made, extras={"judge_score": score, "atom_scores": scores})
+        return span_weights([group(judged)], instruments)[0][0]["span_weights"]
+
+    assert weights(0.5, [0.9, 0.2]) == pytest.approx([0.45] * 4 + [0.25] * (len(ids) - 4))
+    assert set(weights(0.0, [0.9, 0.2])) == {0.0}  # g = -1: the anchor alone is left
+    assert set(weights(1.0, [0.0, 0.0])) == {0.5}  # g = 1, and no sentence is good
+    assert weights(None, [0.9, 0.2]) is None
+    assert weights(0.5, [0.9, None]) is None

@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 from palaestra.agents.grpo.batch.trajectory import Origin
-from palaestra.agents.grpo.measures.likelihoods import echo_logps, followup_logps, logps_without_prompt, thought_logps
+from palaestra.agents.grpo.measures.likelihoods import (
+    echo_logps,
+    followup_logps,
+    logps_without_prompt,
+    thought_logps,
+    token_contrast,
+)
 from palaestra.rewards.terms.likelihood import mask_copies
 
 from ..conftest import group, trajectory  # isort: skip
@@ -39,6 +45,27 @@ def test_tokens_that_were_given_have_no_log_probability(instruments, two_turns):
     assert rows[0] == {}
     assert rows[1]["logps_without_prompt"][:count] == [0.0] * count
     assert all(logp < 0 for logp in rows[1]["logps_without_prompt"][count:])
+
+
+def test_the_contrast_is_of_two_prompts_under_the_reference(instruments, two_turns):
+    tools = replace(instruments, reference=instruments.language.model)
+    made = [group(two_turns)]
+    (row,) = token_contrast(made, tools, better="well", worse="badly")[0]
+    first = two_turns.turns[0]
+    asked = [
+        instruments.language.renderer.observation(f"{text}\n\n{first.observation}", first=True)
+        for text in ("well", "badly")
+    ]
+    one, two = (torch.tensor(plain_logps(instruments, context, first.act_ids)) for context in asked)
+    expected = (one.exp() / (one.exp() + two.exp()) - 0.5).tolist()
+    assert row["token_contrast"][: len(first.act_ids)] == pytest.approx(expected, abs=1e-5)
+    (swapped,) = token_contrast(made, tools, better="badly", worse="well")[0]
+    assert swapped["token_contrast"] == pytest.approx([-value for value in row["token_contrast"]], abs=1e-6)
+    (same,) = token_contrast(made, tools, better="well", worse="well")[0]
+    assert set(same["token_contrast"]) == {0.0}
+    assert torch.tensor(3.0).log().sigmoid().item() - 0.5 == pytest.approx(0.25)  # the paper's scale
+    (row,) = token_contrast(made, tools, better="well" * 400)[0]
+    assert row["token_contrast"] is None  # does not fit
 
 
 def test_followups_are_scored_after_the_conversation(instruments, two_turns):

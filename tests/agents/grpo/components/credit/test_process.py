@@ -72,6 +72,23 @@ def test_primes_outcome_advantage_of_one_success_in_two():
     assert (units.value - BASELINES["leave_one_out"](units, batch)).tolist() == [1, -1]
 
 
+def test_rto_without_a_trained_model_is_a_reward_with_a_kl_penalty():
+    batch = collate([group(episode_of([2.0], tokens=2))])
+    old, ref = at_actions(batch, [-1.0, -2.0]), at_actions(batch, [-1.5, -4.0])
+    batch = batch.with_(logp_old=old, logp_ref=ref, logp_teacher=ref)
+    # rewards -0.1 x 0.5 and 2 - 0.1 x 2
+    assert RETURNS["rto"](batch, kl=0.1).value.tolist() == pytest.approx([1.75, 1.8])
+
+
+def test_rto_pays_each_token_by_the_trained_model_up_to_a_limit_and_limits_the_outcome():
+    batch = collate([group(episode_of([20.0], tokens=2))])
+    ref = at_actions(batch, [-1.0, -1.0])
+    batch = batch.with_(logp_old=ref, logp_ref=ref, logp_teacher=at_actions(batch, [-0.6, -5.0]))
+    free = RETURNS["rto"](batch, dense=0.1, clip=100.0).value.tolist()
+    assert free == pytest.approx([0.1 * (0.4 - 4.0) + 10, 0.1 * -4.0 + 10])  # the sequence's reward is their sum
+    assert RETURNS["rto"](batch, dense=0.1).value.tolist() == pytest.approx([0.04 - 0.05 + 10, -0.05 + 10])
+
+
 def test_implicit_rewards_of_turns_sum_over_their_tokens():
     batch = collate([group(episode_of([0, 1], tokens=[2, 1]))])
     batch = batch.with_(logp_prm=at_actions(batch, [-1.0, -1, -1]), logp_old=at_actions(batch, [-2.0, -2, -5]))

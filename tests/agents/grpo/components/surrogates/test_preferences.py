@@ -49,6 +49,32 @@ def test_dpo_compares_whole_episodes():
     assert value("dpo", s, beta=0.5) == pytest.approx([-LN(1 + math.exp(-1.5))] * 3)
 
 
+def test_length_normalised_dpo_does_not_change_when_all_tokens_are_doubled():
+    once = tokens([-1.0, -3.0, -2.0], None, 0.0, [2, 1], group=[0, 0], outcome=[1, 0], logp_ref=[-2.0, -2.5, -1.0])
+    doubled = [-1.0, -1.0, -3.0, -3.0, -2.0, -2.0]
+    reference = [-2.0, -2.0, -2.5, -2.5, -1.0, -1.0]
+    twice = tokens(doubled, None, 0.0, [4, 2], group=[0, 0], outcome=[1, 0], logp_ref=reference)
+    # s_w = (1 - 0.5) / 2, s_l = -1
+    expected = -LN(1 + math.exp(-0.4 * 1.25))
+    assert value("dpo", once, beta=0.4, normalised=True) == pytest.approx([expected] * 3)
+    assert value("dpo", twice, beta=0.4, normalised=True) == pytest.approx([expected] * 6)
+    assert value("dpo", twice, beta=0.4)[0] != pytest.approx(value("dpo", once, beta=0.4)[0])
+
+
+def test_t_reg_without_contrast_is_dpo_and_with_it_rewards_tokens_of_both_sides():
+    made = {"lengths": [2, 1], "group": [0, 0], "outcome": [1, 0], "logp_ref": [-2.0, -2.0, -1.0]}
+    plain = tokens([-1.0, -1.0, -2.0], None, 0.0, **made)
+    assert value("t_reg", plain, beta=0.5) == pytest.approx(value("dpo", plain, beta=0.5))
+    contrast = tokens([-1.0, -1.0, -2.0], None, [0.25, 0.0, -0.25], **made)
+    # s_w = 1, s_l = -0.5: w = sigmoid(-1.5); R_w = 0.5 x 0.25 x -1, R_l = 0.5 x -0.25 x -2
+    added = 0.5 / (1 + math.exp(1.5)) * (-0.125 + 0.25)
+    assert value("t_reg", contrast, beta=0.5, alpha=0.5) == pytest.approx([-LN(1 + math.exp(-1.5)) + added] * 3)
+    more, less = slope(SURROGATES["t_reg"], contrast, alpha=0.5), slope(SURROGATES["dpo"], contrast)
+    assert [a - b for a, b in zip(more, less)][1] == pytest.approx(0)  # no contrast, no reward
+    assert more[0] > less[0]
+    assert more[2] < less[2]
+
+
 def test_dpo_averages_over_the_pairs_of_a_group():
     s = tokens([-3.0, -2.0, -3.0], -3.0, 0.0, [1, 1, 1], group=[0] * 3, outcome=[1, 0, 0], logp_ref=-3.0)
     expected = -(LN(1 + math.exp(1)) + LN(2)) / 2
