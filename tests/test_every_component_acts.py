@@ -47,6 +47,12 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "table": (POKER, "table"),
         "vine": (f"{GUESS} --returns success", f"{VINE} --returns segment_gain --baseline none"),
     },
+    "logits": {
+        "mixed": (GUESS, "mixed(reference='{untrained}',weight=0.5)"),
+        "none": (f"{GUESS} --logits nucleus(top_p=0.1,least=1)", "none"),
+        "nucleus": (GUESS, "nucleus(top_p=0.1,least=1)"),
+        "shifted": (GUESS, "shifted(tuned='{untrained}',base='{trained}')"),
+    },
     "filters": {
         "balanced": (GUESS, "balanced(keep=2)"),
         "fewer_failures": (f"{GUESS} --prompts 6 --samples 3", "fewer_failures"),
@@ -180,6 +186,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
 
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions"},
+    "logits": {"actions"},
     "filters": {"episodes"},
     "replay": {"episodes"},
     "returns": {"credit"},

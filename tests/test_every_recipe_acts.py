@@ -51,6 +51,7 @@ ratios that leave 1, a policy that has left the reference, several turns, terms 
 
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions", "nodes", "greedy"},
+    "logits": {"actions"},
     "measures": {"rewards"},
     "shaping": {"rewards"},
     "filters": {"episodes"},
@@ -76,6 +77,7 @@ CHANGES: dict[str, set[str]] = {
 """Field of a recipe -> the quantities of `step_record.RecordedLearner` that it changes."""
 
 UNSEEN: dict[str, dict[str, str]] = {
+    "logits": {"nlpo": "the nucleus keeps 100 ids, nearly all of those that the model has"},
     "rollout": {"bro_rl": "groups grow after steps without progress"},
     "reference": {
         "bro_rl": "moves after three evaluations without progress",

@@ -77,6 +77,8 @@ class TaskCollector:
         self.teacher_model = teacher_model
         self._policies = policies or {}
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
+        if objective.logit_rule is not None:
+            self._engine.rule = objective.logit_rule
         self._passes, self._reference = passes, reference
         wanted = getattr(objective.rollout.target, "keeps_copies", False)
         # Past copies of the policy, if the rollout strategy plays against them.
