@@ -77,6 +77,7 @@ rationale | text | | the worked solution as a data set's record has it, where it
 criteria | list of text | | what a good solution meets, without the answer
 rubric | list of criteria | | weighted criteria for a judge, as the reward "rubric" reads them
 feedback | text | | the environment's words on the newest action
+allowed_answers | list of text | | the answers that the task admits
 tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
@@ -134,6 +135,7 @@ token_features | [T, H] | | hidden state of each token of the last action
 reference_token_features | [R, H] | | hidden state of each token of the reference answer in its place
 gradient_features | [H] | | gradient of the answer's log-probability in the states that predict it (G2RL)
 answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
+beam_rank | int | rank | place of the answer among the beams of its task, from 0, the likeliest first
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
