@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         players,
         puzzles,
         sql,
+        text,
         transforms,
         walkers,
         web,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     *("code", "datasets", "gameable", "games", "grids", "induction", "judging", "ladders", "math", "memory", "mixture"),
-    *("players", "puzzles", "sql", "transforms", "walkers", "web"),
+    *("players", "puzzles", "sql", "text", "transforms", "walkers", "web"),
 )
 """Packages and modules with families of environments."""
 _PLACES = {
@@ -92,6 +93,7 @@ __all__ = [
     "register",
     "sql",
     "tags_of",
+    "text",
     "transforms",
     "walkers",
     "web",

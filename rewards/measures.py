@@ -78,6 +78,7 @@ criteria | list of text | | what a good solution meets, without the answer
 rubric | list of criteria | | weighted criteria for a judge, as the reward "rubric" reads them
 feedback | text | | the environment's words on the newest action
 allowed_answers | list of text | | the answers that the task admits
+passage | list of text | | the text before the answer's place, the text there, and the text after it
 tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached

@@ -39,6 +39,7 @@ LINES: dict[str, str] = {
     "r3l": f"{SEVERAL_TURNS} --seed 1",
     "recap": TWO_TERMS,
     "red_drop": f"{GUESS} --prompts 6 --samples 3",
+    "rl_midtrain": f"palaestra/NextToken-v0 --axis before=5 {UNTRAINED} --prompts 2 --samples 3 --max-new-tokens 12",
     "rusca_rl": SUMS,
     "spear": f"{GUESS} --prompts 8 --temperature 1.5",
     "spar": f"{GUESS} --prompts 6 --context 1024",

@@ -284,6 +284,8 @@ class TaskCollector:
             play=play,
             demonstrate=demonstrate,
             measure=lambda batch: self._passes.measure(self.language.model, batch).logp,
+            encode=self._tools.encode,
+            context=self.config.context,
             play_teacher=None if self.teacher_model is None else play_teacher,
         )
 
