@@ -173,15 +173,15 @@ def _check_plan(name: str, value: Any) -> int | list[int]:
     return lengths[0] if len(lengths) == 1 else lengths
 
 
-def _check_weights(name: str, value: Any) -> tuple[float, ...]:
-    return tuple(check_number(name, weight, 0) for weight in value)
+def _check_weights(name: str, value: Any) -> list[float]:
+    return [check_number(name, weight, 0) for weight in value]
 
 
-def _check_rise(name: str, value: Any) -> tuple[float, float]:
+def _check_rise(name: str, value: Any) -> list[float]:
     begin, end = (check_number(name, share, 0, 1) for share in value)
     if begin >= end:
         raise InputError(f"{name} must be two rising shares of the run, such as (0.3, 0.7), not {list(value)}.")
-    return begin, end
+    return [begin, end]
 
 
 @register("cumulative")
@@ -273,6 +273,7 @@ class TierMixture(StagedTeacher):
 
     paper = "RMT, arXiv 2509.24375, section 3.3"
     when = "Tiers of tasks with a known order, of which easy ones shall be frequent at first and hard ones at the end."
+    kept = ("_length",)
     stages: int = 3
     early: Sequence[float] = option(default=(0.6, 0.3, 0.1), check=_check_weights, says="weights at the beginning.")
     late: Sequence[float] = option(default=(0.1, 0.3, 0.6), check=_check_weights, says="weights at the end.")

@@ -36,6 +36,9 @@ from .conftest import trajectory  # isort: skip
 WITHOUT_LABELS = {"evol_rl", "ttrl", "co_rewarding", "co_rewarding_ema", "co_rewarding_both"}
 """Recipes that strengthen what the policy mostly says already; they begin where that is right."""
 
+WITHOUT_OUTCOME = {"rlp"}
+"""Recipes that pay whatever makes the reference likelier afterwards, which need not be the reference itself."""
+
 WITHOUT_PAIRS = {"spar"}
 """Recipes that get pairs only from a model that can refine an answer, which the model of the arms cannot."""
 
@@ -347,7 +350,7 @@ def distils(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", [name for name in RECIPES if name not in WITHOUT_PAIRS])
+@pytest.mark.parametrize("name", [name for name in RECIPES if name not in WITHOUT_PAIRS | WITHOUT_OUTCOME])
 def test_five_steps_learn_the_better_arm(name, folders, preferences, tmp_path):
     config = TrainConfig(
         env=ENV,
