@@ -1,4 +1,4 @@
-"""Moving average of a policy's trained weights, in a model of its own."""
+"""Averages of weights: a moving average of a policy in a model of its own, and blends of two models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ...checks import check_number
+from ...errors import InputError
 
 
 class AverageCopy:
@@ -48,3 +49,19 @@ class AverageCopy:
         for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
             exact.copy_(saved)
             weight.copy_(exact)
+
+
+@torch.no_grad()
+def blend_weights(model: Any, base: Any, weight: float) -> None:
+    """Replace the weights of a model by (1 - weight) x those of ``base`` + weight x its own.
+
+    Raises:
+        InputError: the models have other weights, or ``weight`` is not in [0, 1].
+    """
+    check_number("weight", weight, 0.0, 1.0)
+    theirs = dict(base.named_parameters())
+    ours = dict(model.named_parameters())
+    if {name: each.shape for name, each in ours.items()} != {name: each.shape for name, each in theirs.items()}:
+        raise InputError("models of different architecture or size, or with adapters, have no weights between them.")
+    for name, own in ours.items():
+        own.copy_(theirs[name].to(own).lerp(own, weight))
