@@ -108,6 +108,7 @@ STATED: Mapping[str, str] = {
     "2048": "planning long-horizon",
     "AIME": "math",
     "APPS": "published-data",
+    "AskQuestion": "language retrieval",
     "BIRD": "published-data",
     "BabyAI": "instruction-following planning long-horizon",
     "Bandit": "exploration partially-observable long-horizon",
