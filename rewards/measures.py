@@ -175,6 +175,7 @@ logp_prm | [N] | nats | under the implicit process reward model
 entropy | [N] | nats | entropy of the policy's distribution at each token
 entropy_grad | [N] | nats | the same with gradient
 kl_ref | [N] | nats | KL divergence to the reference over the whole vocabulary, with gradient
+flow_deviation | [N] | squared error | error of a velocity network at each token's hidden state
 value | [N] | reward | a critic's value of the state before each token
 hidden | [N, H] | | last hidden state that predicts each token
 head | function | nats | logits of given ids from hidden states

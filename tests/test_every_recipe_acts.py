@@ -106,7 +106,7 @@ def test_a_recipe_trains_another_step_than_grpo(name, step):
         fields -= {"regularisers"}
     if "auxiliaries" in fields:
         fields -= {"auxiliaries"}
-        assert all({"value", "logp_prm"} & set(measured) for measured in other.values("measured"))
+        assert all({"value", "logp_prm", "flow_deviation"} & set(measured) for measured in other.values("measured"))
     differences = grpo.differences(other)
     expected = set().union(*(CHANGES[field] for field in fields))
     if grpo.first_difference(other) == "logp_ref" and "logp_ref" not in expected:

@@ -23,9 +23,9 @@ class AskQuestion(Transform):
         the answer are given.
 
     Parameters:
-        The axes of the inner family; by default those of palaestra/WikiReading-v0: kind (bridge, comparison, intersection,
-        count, arithmetic), hops (1 to 4, on request up to
-        6), size (0 to 4, on request up to 7), distractors (0 to 3, on request up to 10), ambiguity (0 to 2).
+        The axes of the inner family; by default those of palaestra/WikiReading-v0: kind (bridge, comparison,
+        intersection, count, arithmetic), hops (1 to 4, on request up to 6), size (0 to 4, on request up to 7),
+        distractors (0 to 3, on request up to 10), ambiguity (0 to 2).
 
     Observation:
         The text, the answer, and the request for a question.

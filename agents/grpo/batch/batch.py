@@ -95,6 +95,7 @@ class Batch:
     logp_ref: Tensor | None = None
     logp_teacher: Tensor | None = None
     logp_prm: Tensor | None = None
+    flow_deviation: Tensor | None = None
     value: Tensor | None = None
     hidden: Tensor | None = None
     head: Callable[[Tensor, Tensor], Tensor] | None = None

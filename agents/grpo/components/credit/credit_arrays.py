@@ -25,7 +25,7 @@ from .units import Units, episode_units, reward_by_token, reward_by_turn, token_
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value")}
+MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "value", "flow_deviation")}
 """Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
@@ -55,6 +55,7 @@ episode_k, turn_t, episode_t: `Segments` of turns by episode, of tokens by turn,
 logp_old_t, logp_ref_t, logp_prm_t: log-probability under the policy before the update, the reference and the implicit
 process reward model, [A].
 value_t: value of the state before each token, [A].
+flow_deviation_t: error of a velocity network at each token, [A].
 """
 
 
