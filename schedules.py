@@ -238,6 +238,29 @@ class StepDecay:
 
 
 @dataclass(frozen=True, slots=True)
+class Geometric:
+    """Whole numbers that fall by one share in each update: ``max(minimum, floor(start * factor ** (step / steps)))``
+    (RMT, arXiv 2509.24375, eq. 6); ``factor`` in (0, 1], ``minimum`` at least 0 and at most ``start``."""
+
+    kind: ClassVar[str] = "geometric"
+    start: float
+    factor: float
+    minimum: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("minimum", self.minimum, low=0.0)
+        check_number("start", self.start, low=self.minimum)
+        check_number("factor", self.factor, low=1e-9, high=1.0)
+
+    def __call__(self, step: int, steps: int) -> float:
+        return max(self.minimum, float(math.floor(self.start * self.factor ** progress(step, steps))))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return max(self.minimum, float(math.floor(self.start * self.factor))), float(self.start)
+
+
+@dataclass(frozen=True, slots=True)
 class Piecewise:
     """Straight lines between points; constant before the first point and after the last.
 
@@ -314,7 +337,7 @@ class Cyclical:
 
 
 KINDS: Mapping[str, type[Any]] = {
-    cls.kind: cls for cls in (Constant, Cosine, Cyclical, Exponential, Linear, Piecewise, Sigmoid, StepDecay)
+    cls.kind: cls for cls in (Constant, Cosine, Cyclical, Exponential, Geometric, Linear, Piecewise, Sigmoid, StepDecay)
 }
 
 

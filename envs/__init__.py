@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         players,
         puzzles,
         sql,
+        text,
         transforms,
         walkers,
         web,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     *("code", "datasets", "gameable", "games", "grids", "induction", "instructions", "judging", "ladders", "math"),
-    *("memory", "mixture", "players", "puzzles", "sql", "transforms", "walkers", "web"),
+    *("memory", "mixture", "players", "puzzles", "sql", "text", "transforms", "walkers", "web"),
 )
 """Packages and modules with families of environments."""
 _PLACES = {
@@ -94,6 +95,7 @@ __all__ = [
     "register",
     "sql",
     "tags_of",
+    "text",
     "transforms",
     "walkers",
     "web",

@@ -77,6 +77,8 @@ rationale | text | | the worked solution as a data set's record has it, where it
 criteria | list of text | | what a good solution meets, without the answer
 rubric | list of criteria | | weighted criteria for a judge, as the reward "rubric" reads them
 feedback | text | | the environment's words on the newest action
+allowed_answers | list of text | | the answers that the task admits
+passage | list of text | | the text before the answer's place, the text there, and the text after it
 tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 milestones | data | | stages of a program that were reached
@@ -136,6 +138,7 @@ token_features | [T, H] | | hidden state of each token of the last action
 reference_token_features | [R, H] | | hidden state of each token of the reference answer in its place
 gradient_features | [H] | | gradient of the answer's log-probability in the states that predict it (G2RL)
 answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
+beam_rank | int | rank | place of the answer among the beams of its task, from 0, the likeliest first
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
@@ -177,6 +180,7 @@ logp_prm | [N] | nats | under the implicit process reward model
 entropy | [N] | nats | entropy of the policy's distribution at each token
 entropy_grad | [N] | nats | the same with gradient
 kl_ref | [N] | nats | KL divergence to the reference over the whole vocabulary, with gradient
+flow_deviation | [N] | squared error | error of a velocity network at each token's hidden state
 value | [N] | reward | a critic's value of the state before each token
 hidden | [N, H] | | last hidden state that predicts each token
 head | function | nats | logits of given ids from hidden states

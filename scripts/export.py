@@ -4,6 +4,7 @@ examples:
   palaestra export runs/first --out models/first
   palaestra export runs/with-lora --merge --checkpoint best
   palaestra export smollm2-135m --out models/smollm2
+  palaestra export runs/first --blend smollm2-135m --weight 0.7
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ class ExportOptions:
     """Folder to write, new or empty; by default RUN/export, if RUN is a folder."""
     checkpoint: str = "newest"
     """Policy to export: newest, best (of the run's evaluations), or a step."""
+    blend: str | None = None
+    """Second model, of the same architecture: the written weights are between the two (parameter-space merging)."""
+    weight: float = 0.5
+    """Share of the exported policy in a blend, in [0, 1]."""
     chat_option: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
     """Arguments of the chat template, name=value, that are built into the written template, in addition to the
     arguments of the run's training."""
@@ -43,12 +48,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.out is None and is_model_name(str(options.run)):
         raise InputError(f"{str(options.run)!r} is no folder to write to; give --out.")
     out = options.out or options.run / "export"
-    print(export(options.run, out, options.merge, options.checkpoint, chat_options))
+    blend = None if options.blend is None else (options.blend, options.weight)
+    print(export(options.run, out, options.merge, options.checkpoint, chat_options, blend))
     return 0
 
 
 def export(
-    run: Path, out: Path, merge: bool = False, checkpoint: str = "newest", chat_options: Mapping[str, Any] | None = None
+    run: Path,
+    out: Path,
+    merge: bool = False,
+    checkpoint: str = "newest",
+    chat_options: Mapping[str, Any] | None = None,
+    blend: tuple[str, float] | None = None,
 ) -> Path:
     """Write the policy of a run to ``out`` and return that path; nothing is left there if writing fails.
 
@@ -59,6 +70,7 @@ def export(
         checkpoint: "newest", "best" or a step.
         chat_options: arguments of the chat template, which extend or override the run's. The written template has all
             of them built in as defaults, except the date.
+        blend: a second model, and the share of the policy's weights in the written ones.
 
     Raises:
         InputError: there is no such run or checkpoint, or ``out`` is not empty.
@@ -72,14 +84,17 @@ def export(
     with needs_extra("a language model", "train"):
         from ..agents.grpo.run.folder import RunFolder, find_checkpoint, write_folder
         from ..agents.grpo.run.models import load_policy
+        from ..agents.language.average_copy import blend_weights
         from ..agents.language.chat_options import with_defaults
-        from ..agents.language.language_agent import load_model
+        from ..agents.language.language_agent import load_model, load_run_model
     if (run / "checkpoints").is_dir():
         config = replace(RunFolder.reopen(run)[1], device="cpu")
         config = replace(config, chat_options={**config.chat_options, **(chat_options or {})})
         language = load_policy(config, find_checkpoint(run, checkpoint))
     else:
         language = load_model(run, checkpoint=checkpoint, chat_options=chat_options)
+    if blend is not None:
+        blend_weights(language.model, load_run_model(blend[0]).model, blend[1])
     tokenizer, options = language.tokenizer, language.renderer.options
     if options:
         tokenizer.chat_template = with_defaults(tokenizer.get_chat_template(), options)

@@ -124,7 +124,8 @@ class RecordedLearner(Learner):
         batches = [weighted.batch for weighted in own]
         credit = self._credit[-len(own) :] or [weighted.advantage for weighted in own]
         selected = self._selected[-len(own) :]
-        names = set().union(*(batch.other_measurements for batch in batches)) | {"logp_teacher", "logp_prm", "value"}
+        names = {"logp_teacher", "logp_prm", "value", "flow_deviation"}
+        names |= set().union(*(batch.other_measurements for batch in batches))
         known = {name: _at_actions(batches, [_measured(batch, name) for batch in batches]) for name in names}
         self._add("logp_ref", _at_actions(batches, [batch.logp_ref for batch in batches]))
         self._add("measured", {name: value for name, value in known.items() if value is not None})

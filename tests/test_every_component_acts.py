@@ -47,6 +47,12 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "table": (POKER, "table"),
         "vine": (f"{GUESS} --returns success", f"{VINE} --returns segment_gain --baseline none"),
     },
+    "logits": {
+        "mixed": (GUESS, "mixed(reference='{untrained}',weight=0.5)"),
+        "none": (f"{GUESS} --logits nucleus(top_p=0.1,least=1)", "none"),
+        "nucleus": (GUESS, "nucleus(top_p=0.1,least=1)"),
+        "shifted": (GUESS, "shifted(tuned='{untrained}',base='{trained}')"),
+    },
     "filters": {
         "balanced": (GUESS, "balanced(keep=2)"),
         "fewer_failures": (f"{GUESS} --prompts 6 --samples 3", "fewer_failures"),
@@ -64,11 +70,13 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "past_successes": (AGAIN, "past_successes(only_failed=False)"),
     },
     "auxiliaries": {
+        "velocity": (GUESS, "velocity(lr=1e-2) --returns flow_return"),
         "critic": (GUESS, "critic --returns gae"),
         "implicit_prm": (f"{GUESS} --steps 2", "implicit_prm(lr=1e-3) --returns implicit_token"),
         "token_reward": (GUESS, "token_reward --adjustments token_reward_weight"),
     },
     "returns": {
+        "flow_return": (f"{GUESS} --auxiliaries velocity", "flow_return"),
         "gae": (CRITIC, "gae"),
         "given": (f"{AGAIN} --replay recompose", "given --baseline none --scale none"),
         "implicit_token": (PRM, "implicit_token"),
@@ -181,6 +189,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
 
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions"},
+    "logits": {"actions"},
     "filters": {"episodes"},
     "replay": {"episodes"},
     "returns": {"credit"},
@@ -201,6 +210,7 @@ CHANGES: dict[str, set[str]] = {
 READ_BY: dict[str, tuple[str, str]] = {
     "critic": ("value", "credit"),
     "implicit_prm": ("logp_prm", "credit"),
+    "velocity": ("flow_deviation", "credit"),
     "token_reward": ("value", "advantage"),
 }
 """Auxiliary model -> what it measures, and the quantity that a component then computes from it."""

@@ -43,6 +43,7 @@ LINES: dict[str, str] = {
     "--shaping count-bonus",
     "recap": TWO_TERMS,
     "red_drop": f"{GUESS} --prompts 6 --samples 3",
+    "rl_midtrain": f"palaestra/NextToken-v0 --axis before=5 {UNTRAINED} --prompts 2 --samples 3 --max-new-tokens 12",
     "rusca_rl": SUMS,
     "spear": f"{GUESS} --prompts 8 --temperature 1.5",
     "spar": f"{GUESS} --prompts 6 --context 1024",
@@ -55,6 +56,7 @@ ratios that leave 1, a policy that has left the reference, several turns, terms 
 
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions", "nodes", "greedy"},
+    "logits": {"actions"},
     "measures": {"rewards"},
     "shaping": {"rewards"},
     "filters": {"episodes"},
@@ -80,6 +82,7 @@ CHANGES: dict[str, set[str]] = {
 """Field of a recipe -> the quantities of `step_record.RecordedLearner` that it changes."""
 
 UNSEEN: dict[str, dict[str, str]] = {
+    "logits": {"nlpo": "the nucleus keeps 100 ids, nearly all of those that the model has"},
     "rollout": {"bro_rl": "groups grow after steps without progress"},
     "reference": {
         "bro_rl": "moves after three evaluations without progress",
@@ -107,7 +110,7 @@ def test_a_recipe_trains_another_step_than_grpo(name, step):
         fields -= {"regularisers"}
     if "auxiliaries" in fields:
         fields -= {"auxiliaries"}
-        assert all({"value", "logp_prm"} & set(measured) for measured in other.values("measured"))
+        assert all({"value", "logp_prm", "flow_deviation"} & set(measured) for measured in other.values("measured"))
     differences = grpo.differences(other)
     expected = set().union(*(CHANGES[field] for field in fields))
     if grpo.first_difference(other) == "logp_ref" and "logp_ref" not in expected:

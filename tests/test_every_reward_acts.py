@@ -42,6 +42,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "potential": (f"{DOORS} --returns turn_return", "potential"),
     "program": (PLAIN, f"program(file={str(Path(__file__).with_name('reward_program.py'))!r})"),
     "progress-penalties": (f"{DOORS} --returns turn_return", "progress-penalties"),
+    "rank-penalty": (f"{PLAIN} --rollout trie_beams", "rank-penalty"),
     "reasoning-sql": (QUERIES, "reasoning-sql"),
     "repetition": (SUMS, "repetition(n=1)"),
     "compression": (MEMORY, "compression"),

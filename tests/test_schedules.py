@@ -16,6 +16,7 @@ EXAMPLES: list[dict[str, Any]] = [
     {"kind": "sigmoid", "start": 0.0, "end": 2.0, "over": 100},
     {"kind": "exponential", "start": 0.3, "scale": 500},
     {"kind": "step-decay", "start": 256, "factor": 0.7, "every": 100, "minimum": 1},
+    {"kind": "geometric", "start": 800, "factor": 0.2, "minimum": 1},
     {"kind": "piecewise", "points": [[0, 1.0], [10, 3.0], [20, 2.0]]},
     {"kind": "cyclical", "low": 1.0, "high": 3.0, "period": 10},
 ]
@@ -52,6 +53,12 @@ def test_step_decay_has_the_budgets_of_train_long_think_short():
     assert budget(100, 0) == pytest.approx(179.2)
     assert budget(250, 0) == pytest.approx(125.44)
     assert budget(100_000, 0) == 1.0
+
+
+def test_geometric_has_the_budgets_of_reinforcement_mid_training():
+    budget = of_kind("geometric")
+    assert [budget(step, 100) for step in (0, 50, 100, 150)] == [800.0, 357.0, 160.0, 160.0]
+    assert schedule({"kind": "geometric", "start": 3, "factor": 0.01})(90, 100) == 1.0
 
 
 def test_exponential_falls_to_a_factor_of_e_every_scale():

@@ -18,13 +18,13 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .buckets import bucket_of, span_of
-from .cache import KeyValueCache
 from .drawing import draw_tokens, entropy_of
 from .graphs import Capture, StepGraphs
 from .noise import uniforms
@@ -76,7 +76,7 @@ class DecodingRows:
     def __init__(
         self,
         runner: ModelRunner,
-        cache: KeyValueCache,
+        cache: Any,
         stop_ids: Collection[int],
         max_length: int,
         capture: Callable[[], Capture] | None = None,

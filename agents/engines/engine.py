@@ -15,6 +15,7 @@ from ...registry import Registry
 from .sampler import Completion, Request
 
 if TYPE_CHECKING:
+    from .joint import LogitRule
     from .truncation import Truncation
 
 ABILITIES: dict[str, str] = {
@@ -22,6 +23,7 @@ ABILITIES: dict[str, str] = {
     "forced": "scores tokens that it is given",
     "fp32_head": "computes the logits of half-precision weights in single precision",
     "truncation": "leaves unlikely tokens out",
+    "logits": "joins the logits of several models",
     "top": "returns the likeliest tokens with their log-probabilities",
 }
 """Optional abilities of an engine beyond sampling with log-probabilities: name -> predicate of the sentence "The engine
@@ -48,6 +50,8 @@ class Engine:
             requests as soon as the function returns True.
         truncation: truncation of the sampling distributions, set before the first request; only for engines with the
             ability "truncation".
+        rule: joins the logits of several models, set before the first request; only for engines with the ability
+            "logits".
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
@@ -55,6 +59,7 @@ class Engine:
     alone: ClassVar[bool] = False
     interruptible: ClassVar[bool] = False
     truncation: Truncation | None = None
+    rule: LogitRule | None = None
     _seed = 0
 
     @classmethod

@@ -12,7 +12,6 @@ from ..language.attention import Attend
 from ..language.decoder import hidden_states
 from ..language.head import head_of
 from .buckets import padded_batches
-from .cache import KeyValueCache
 from .drawing import entropy_of, likeliest
 from .prompts import Reach, SharedPrompts
 from .sequence import TokenSequence
@@ -26,13 +25,13 @@ class ModelRunner:
 
     Args:
         model: transformers causal language model, read in place.
-        cache: keys and values of all sequences, by row.
+        cache: keys and values of all sequences, by row: a `KeyValueCache`, or several as one (`joint.JointCache`).
         prompts: keys and values of prompts that several sequences share.
         vocabulary: number V of ids to compute logits for: 0 to V - 1.
         fp32_head: compute the logits of a half-precision model in single precision.
     """
 
-    def __init__(self, model: Any, cache: KeyValueCache, prompts: SharedPrompts, vocabulary: int, fp32_head: bool):
+    def __init__(self, model: Any, cache: Any, prompts: SharedPrompts, vocabulary: int, fp32_head: bool):
         self._model = model
         self._cache = cache
         self.prompts = prompts
@@ -81,7 +80,7 @@ class ModelRunner:
         for sequence, index in zip(sequences, source, strict=True):
             if sequence.forced:
                 self._score_forced(sequence, tails[index][:-1], scored, index)
-        logits = self._logits(torch.stack([tail[-1] for tail in tails]))
+        logits = self.logits(torch.stack([tail[-1] for tail in tails]))
         return logits[source] if len(encoded) < len(sequences) else logits
 
     def step(
@@ -107,7 +106,7 @@ class ModelRunner:
         """
         merge = None if reach is None else self.prompts.prepare_step(reach, filled)
         attend = self._cache.prepare_step(filled if base is None else filled - base, span, level, merge)
-        return self._logits(hidden_states(self._model, ids, filled, attend))
+        return self.logits(self.hidden(ids, filled, attend))
 
     def addresses(self) -> tuple[int, ...]:
         """Return the memory addresses of weights and cache, on which captured graphs of `step` depend."""
@@ -165,7 +164,7 @@ class ModelRunner:
         [forced + 1, H] of its last tokens."""
         width = max(map(len, pending))
         padded = [[*ids, *[0] * (width - len(ids))] for ids in pending]
-        hidden = hidden_states(self._model, torch.tensor(padded, device=self.device).flatten(), positions, attend)
+        hidden = self.hidden(torch.tensor(padded, device=self.device).flatten(), positions, attend)
         tokens = hidden.unflatten(0, (len(pending), width))
         return [tokens[i, len(ids) - 1 - count : len(ids)] for i, (ids, count) in enumerate(zip(pending, forced))]
 
@@ -188,7 +187,7 @@ class ModelRunner:
             targets = torch.tensor(sequence.ids, device=self.device)[:, None]
             rows = max(1, _FORCED_BYTES // (4 * self.vocabulary))
             for part, target in zip(hidden.split(rows), targets.split(rows), strict=True):
-                logps = (self._logits(part) / temperature).log_softmax(-1)
+                logps = (self.logits(part) / temperature).log_softmax(-1)
                 sequence.logps += logps.gather(-1, target)[:, 0].tolist()
                 sequence.entropies += entropy_of(logps).tolist()
                 if request.top:
@@ -198,7 +197,12 @@ class ModelRunner:
             sequence.logps, sequence.entropies = twin.logps[:forced], twin.entropies[:forced]
             sequence.top = twin.top[:forced]
 
-    def _logits(self, hidden: Tensor) -> Tensor:
+    def hidden(self, ids: Tensor, positions: Tensor, attend: Any) -> Tensor:
+        """Return the final hidden states of flat tokens, [N, H]; ``attend`` is what the cache has prepared."""
+        return hidden_states(self._model, ids, positions, attend)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Return the logits [N, vocabulary] of hidden states [N, H]."""
         layer = getattr(self._model, "lm_head", None)
         # Finding the head takes a good part of a small model's step, so it is repeated only for replaced weights.
         weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)

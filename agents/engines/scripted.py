@@ -29,7 +29,7 @@ class ScriptedSampler(Engine):
             log-probability 0.
     """
 
-    abilities = frozenset(ABILITIES) - {"truncation"}
+    abilities = frozenset(ABILITIES) - {"truncation", "logits"}
 
     @classmethod
     def serve(

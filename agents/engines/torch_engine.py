@@ -21,6 +21,7 @@ from .cache import KeyValueCache, row_length, slots_within, token_bytes
 from .decoding import BLOCK, DecodingRows
 from .engine import ABILITIES, ENGINES, Engine
 from .graphs import Capture, CudaCapture, NoCapture
+from .joint import JointRunner, LogitRule
 from .prompts import WORTH, SharedPrompts, places_for
 from .runner import ModelRunner
 from .sampler import Completion, Request
@@ -121,36 +122,71 @@ class TorchEngine(Engine):
         if slots < 1:
             raise InputError(f"slots must be at least 1, got {slots}.")
         check_architecture(model.config)
+        self._model, self._fp32_head, self._worth = model, fp32_head, share_above
         weight = head_of(model).weight
         self._stop_ids = frozenset(stop_ids)
         self._vocabulary = min(vocabulary, len(weight))
         self._max_length = min(max_length, context_limit(model))
-        if capture == "auto":
-            capture = None if weight.device.type == "cpu" else NoCapture
-            if capture is not None and has_own_forward(model):
-                capture = partial(CudaCapture, weight.device)
-        if cache_gb is None:
-            cache_gb = default_cache_gb(weight.device, spare)
-        shape = attention_shape(model)
-        fixed, like = capture is not None, weight.detach()
-        worth = WORTH.get(weight.device.type, math.inf) if share_above is None else share_above
+        self._capture, self._slots = capture, slots
+        self._cache_gb = default_cache_gb(weight.device, spare) if cache_gb is None else cache_gb
+        self._sequences: dict[int, TokenSequence] = {}
+        self._rule: LogitRule | None = None
+        self._assemble()
+
+    def _assemble(self) -> None:
+        """Make cache, runner and scheduler for the model, or for the models whose logits the rule joins."""
+        models = [self._model, *(self._rule.models if self._rule else ())]
+        weight = head_of(self._model).weight
+        capture: Callable[[], Capture] | None
+        if not isinstance(self._capture, str):
+            capture = self._capture
+        elif weight.device.type == "cpu":
+            capture = None
+        else:
+            capture = partial(CudaCapture, weight.device) if all(map(has_own_forward, models)) else NoCapture
+        shapes, fixed = [attention_shape(model) for model in models], capture is not None
+        likes = [head_of(model).weight.detach() for model in models]
+        shape, like, slots = shapes[0], likes[0], self._slots
+        worth = WORTH.get(weight.device.type, math.inf) if self._worth is None else self._worth
+        if len(models) > 1:
+            worth = math.inf  # prompts are not shared between the caches of several models
 
         def places(slots: int) -> int:
             most = (slots - 1) * self._max_length * token_bytes(shape, like) / shape.layers
-            return places_for(slots, fixed or cache_gb is not None) if most >= worth else 0
+            return places_for(slots, fixed or self._cache_gb is not None) if most >= worth else 0
 
-        if cache_gb is not None:
-            slots = slots_within(shape, self._max_length, weight, slots, cache_gb, places)
-        cache = self._cache = KeyValueCache(shape, slots, self._max_length, like, fixed)
+        sizes = [token_bytes(*pair) for pair in zip(shapes, likes, strict=True)]
+        if self._cache_gb is not None:
+            share = self._cache_gb * sizes[0] / sum(sizes)
+            slots = slots_within(shape, self._max_length, weight, slots, share, places)
+        caches = [
+            KeyValueCache(own, slots, self._max_length, one, fixed) for own, one in zip(shapes, likes, strict=True)
+        ]
         self._prompts = SharedPrompts(shape, places(slots), slots, self._max_length, like, fixed, worth)
-        size = (slots + places(slots)) * row_length(self._max_length) * token_bytes(shape, like)
+        size = (slots + places(slots)) * row_length(self._max_length) * sum(sizes)
         self._stays = fixed and size <= staying_bytes(weight.device)
-        self._runner = ModelRunner(model, cache, self._prompts, self._vocabulary, fp32_head)
-        self._decoding = DecodingRows(self._runner, cache, self._stop_ids, self._max_length, capture)
+        if self._rule is None:
+            self._cache: Any = caches[0]
+            self._runner = ModelRunner(self._model, self._cache, self._prompts, self._vocabulary, self._fp32_head)
+        else:
+            what = self._prompts, self._vocabulary, self._fp32_head, self._rule
+            self._runner = JointRunner(models, caches, *what)
+            self._cache = self._runner.joint
+        self._decoding = DecodingRows(self._runner, self._cache, self._stop_ids, self._max_length, capture)
         self._scheduler = Scheduler(slots, self._decoding)
-        self._sequences: dict[int, TokenSequence] = {}
         self.block = 1 if capture is None else BLOCK
         """Number of tokens between two calls of ``interrupt``."""
+
+    @property
+    def rule(self) -> LogitRule | None:  # type: ignore[override]
+        return self._rule
+
+    @rule.setter
+    def rule(self, rule: LogitRule | None) -> None:
+        assert not self._sequences, "the rule is set before the first request."
+        truncation, self._rule = self.truncation, rule
+        self._assemble()
+        self.truncation = truncation
 
     def submit(self, request: Request) -> None:
         """Queue a request. Raises ValueError as in `Request.check`."""

@@ -116,6 +116,11 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
     check_policies(config, getattr(strategy, "roles", ()), ranks)
     if config.staleness and getattr(strategy, "keeps_copies", False):
         raise InputError("past copies of the policy are kept between updates only; take --staleness 0.")
+    if (config.staleness or ranks or config.role_policies) and recipe.logits.name != "none":
+        raise InputError(
+            f"the logit rule {recipe.logits.name!r} joins models in one process, in turn with the updates; leave "
+            "--staleness, --nproc and --policies out."
+        )
     if config.staleness:
         check_separable(collecting)
         objective = make_training_side(collecting, supplies, distils)

@@ -117,10 +117,13 @@ class Update:
             config.gradient_checkpointing,
             vocabulary,
             config.compile,
+            rule=objective.logit_rule,
         )
         if not config.token_budget and config.device.startswith("cuda"):
             self.passes = fit_budget(model, self.passes, config.device, held)
         self.ranks = ranks
+        if objective.logit_rule is not None:
+            objective.logit_rule.policies = (model, reference)
         if ranks is None:
             self.steps = OptimizerSteps(config, model, reference)
         else:

@@ -78,6 +78,9 @@ class LanguageAgent(SlotAgent):
         system: system prompt, in place of the run's; not allowed with a `LanguageModel`.
         chat_options: further arguments of the chat template, such as ``{"enable_thinking": False}``, which extend or
             override the run's; not allowed with a `LanguageModel`.
+        logits: rule that joins the model's logits with those of further models, such as
+            ``mixed(reference='smollm2-135m', weight=2)``: a component of the stage "logits", or its text; see
+            `palaestra list components logits`. Default none.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class LanguageAgent(SlotAgent):
         top_k: int | None = None,
         min_p: float | None = None,
         sampling: Literal["model"] | None = None,
+        logits: Any = None,
     ):
         own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
         fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
@@ -106,8 +110,10 @@ class LanguageAgent(SlotAgent):
             raise InputError(f"sampling is 'model', for the model's generation config, or left out, not {sampling!r}.")
         given = {"top_p": top_p, "top_k": top_k, "min_p": min_p}
         given = {name: value for name, value in given.items() if value is not None}
+        rule = None if logits is None else _read_rule(logits)
         if engine != "torch" or engine_options:
-            needs = {"fp32_head": {"fp32_head"}} if fp32_head else {}
+            needs = {f"the logit rule {logits}": {"logits"}} if rule else {}
+            needs |= {"fp32_head": {"fp32_head"}} if fp32_head else {}
             needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
             check_engine(engine, engine_options or {}, needs)
         if isinstance(model, str | Path):
@@ -140,6 +146,9 @@ class LanguageAgent(SlotAgent):
         slots = (32 if large else 128) if slots is None else slots
         self._truncation, self._slots, self._fp32_head = truncation, slots, bool(fp32_head)
         self._serving = PolicyEngine(engine, engine_options)
+        self._rule = rule
+        if rule is not None:
+            rule.open(model)
         self._open_engine()
         self.seed(seed)
         self._conversations: dict[int, _Conversation] = {}
@@ -151,6 +160,8 @@ class LanguageAgent(SlotAgent):
     def _open_engine(self) -> None:
         self._engine = self._serving.open(self.language, self._slots, self._context, self._fp32_head)
         self._engine.load_weights(0)
+        if self._rule is not None:
+            self._engine.rule = self._rule
         if self._truncation:
             self._engine.truncation = self._truncation
 
@@ -262,6 +273,16 @@ class LanguageAgent(SlotAgent):
         if conversation is not None:
             self._asked.pop(conversation.session, None)
             self._engine.close(conversation.session)
+
+
+def _read_rule(logits: Any) -> Any:
+    """Return the logit rule that a component, or its text, describes."""
+    from ..grpo.objective.binding import Clock, bind
+    from ..grpo.recipes import Component
+    from ..grpo.recipes.stages import LOGITS
+
+    component = logits if isinstance(logits, Component) else Component.parse(str(logits))
+    return bind(LOGITS, component, Clock()).target
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:

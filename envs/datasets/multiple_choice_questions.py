@@ -63,7 +63,7 @@ class MultipleChoiceQuestions(DatasetQuestion):
         **kwargs: as for `DatasetQuestion`.
     """
 
-    supplies = frozenset({"options"})
+    supplies = frozenset({"options", "allowed_answers"})
     layout = CHOICE
     built_in = "multiple_choice.jsonl"
     works_in_steps = False  # questions of knowledge; the records of the small set have no rationale
@@ -97,6 +97,8 @@ class MultipleChoiceQuestions(DatasetQuestion):
         return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
 
     def compute_extra(self, subject: Task, name: str) -> Any:
+        if name == "allowed_answers":
+            return list(LETTERS[: len(subject.reference["options"])])
         return len(subject.reference["options"]) if name == "options" else super().compute_extra(subject, name)
 
     def oracle(self, task: Task) -> str:

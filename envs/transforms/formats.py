@@ -59,6 +59,7 @@ class Formats(Transform):
         ladders restrict the axis to ``four_choices,ten_choices,cloze,open`` and to ``yes_no,four_choices,open``.
     """
 
+    supplies = frozenset({"allowed_answers"})
     own_axes = (
         ChoiceAxis(
             "format",
@@ -185,6 +186,14 @@ class Formats(Transform):
         if form == "cloze" and self._cloze is not None:
             return self._cloze.oracle(task)
         return task.reference.get("word") or task.reference.get("letter") or self.inner.oracle(task.data)
+
+    def compute_extra(self, subject: Task, name: str) -> Any:
+        if name != "allowed_answers":
+            return super().compute_extra(subject, name)
+        if subject.reference["format"] == "yes_no":
+            return ["yes", "no"]
+        one = "," not in subject.reference.get("letter", ",")
+        return list(LETTERS[: len(subject.reference["options"])]) if one else None
 
     def solution_steps(self, task: Task) -> list[str]:
         form = task.reference["format"]

@@ -52,7 +52,7 @@ class MultipleChoice(Transform):
         The easiest formats of Cog-DRIFT (arXiv 2604.04767).
     """
 
-    supplies = frozenset({"options"})
+    supplies = frozenset({"options", "allowed_answers"})
     own_axes = (IntAxis("options", 4, 10, limits=(2, 16)),)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
@@ -86,6 +86,8 @@ class MultipleChoice(Transform):
         return verify("choice", answer, task.reference["letter"], options=task.reference["options"])
 
     def compute_extra(self, subject: Task, name: str) -> Any:
+        if name == "allowed_answers":
+            return list(LETTERS[: len(subject.reference["options"])])
         return len(subject.reference["options"]) if name == "options" else super().compute_extra(subject, name)
 
     def oracle(self, task: Task) -> str:

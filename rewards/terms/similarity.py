@@ -6,6 +6,7 @@ embedder, the hidden states of that model are compared, which a learner measures
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -17,6 +18,18 @@ from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_feature
 from ..episode import Episode
 from ..reward import GroupReward, Reward, register
 from ..verdict import Verdict
+
+
+def ngram_overlap(text: str, reference: str, sizes: Sequence[int] = (1, 2, 3, 4)) -> float:
+    """Return the mean over the sizes of the F1 of shared n-grams of words, each counted as often as both
+    texts have it; sizes that neither text has are left out, and 0 is returned where no size is left."""
+    words = [split_words(each) for each in (text, reference)]
+    found = []
+    for size in sizes:
+        ours, theirs = (Counter(zip(*(each[i:] for i in range(size)))) for each in words)
+        if total := ours.total() + theirs.total():
+            found.append(2 * (ours & theirs).total() / total)
+    return sum(found) / len(found) if found else 0.0
 
 
 def best_match(similarity: np.ndarray) -> tuple[float, float]:
@@ -85,6 +98,26 @@ class SemanticSimilarity(_ReferenceSimilarity):
             return None if measured is None else float(cosines(*measured)[0, 0])
         rows = embed(self.source.embedder, [episode.response, self._reference(episode)])
         return None if rows is None else float(cosines(rows)[0, 1])
+
+
+@register("text-similarity")
+class TextSimilarity(SemanticSimilarity):
+    """Mix of shared n-grams of words (`ngram_overlap`) and of the cosine of `SemanticSimilarity` between the response
+    and a reference text, as for generated questions (the n-gram score is ours: the paper's is not stated)."""
+
+    paper = "semantic self-critical sequence training, arXiv 2108.12026"
+    ngrams: float = option(default=0.5, low=0, high=1, says="weight of the n-grams; the cosine has the rest.")
+
+    def setup(self) -> None:
+        super().setup()
+        if self.reference is None:
+            self.needs = frozenset({*self.needs, "reference"})
+
+    def value(self, episode: Episode) -> float | None:
+        alike = super().value(episode)
+        if alike is None:
+            return None
+        return self.ngrams * ngram_overlap(episode.response, self._reference(episode)) + (1 - self.ngrams) * alike
 
 
 @register("bmas")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, log2
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from ...registry import Registry
 from ..answers import check_format, extract
 from ..embedding import Embedder, EmbeddingSource, HashedNgrams, collect_features, cosines
 from ..episode import Episode
-from ..reward import BatchReward, register
+from ..reward import BatchReward, GroupReward, register
 from ..verifiers.text import normalise
 
 Key = Callable[[Episode], str | None]
@@ -178,6 +178,33 @@ class VoteReward(Vote):
     needs: Collection[str] = option(
         default=frozenset(), says="names of the extras that callables read; registered names declare their own."
     )
+
+
+def rank_penalties(ranks: Sequence[int], hits: Sequence[bool]) -> list[float]:
+    """Return 0 for a hit and -(1 / log2(rank + 2)) / sum over j < G of 1 / log2(j + 2) for each other of the G answers;
+    0 for all without a hit (ReRe, arXiv 2510.12211, eq. 6).
+
+    Args:
+        ranks: place of each answer among the beams, from 0.
+    """
+    if not any(hits):
+        return [0.0] * len(ranks)
+    total = fsum(1 / log2(place + 2) for place in range(len(ranks)))
+    return [0.0 if hit else -1 / log2(rank + 2) / total for rank, hit in zip(ranks, hits, strict=True)]
+
+
+@register("rank-penalty")
+class RankPenalty(GroupReward):
+    """Penalty of a wrong answer that grows with its place among the beams of its task, if a beam is right; the
+    penalties of a group sum to at most 1, so that a right answer stays ahead."""
+
+    paper = "ReRe, arXiv 2510.12211"
+    bounds = (-1.0, 0.0)
+    needs = frozenset({"beam_rank"})
+
+    def values(self, episodes: Sequence[Episode]) -> list[float]:
+        ranks = [int(episode.extra("beam_rank")) for episode in episodes]
+        return rank_penalties(ranks, [episode.success for episode in episodes])
 
 
 def self_consistency(episodes: Sequence[Episode], answers: Sequence[str | None]) -> list[float]:

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import check_count, keyword_declared, option
+from ...checks import check_count, check_number, keyword_declared, option
 from ...errors import InputError
-from ..protocol import Draw, Evidence
+from ..protocol import OUTCOMES, Draw, Evidence
 from ..registration import Preset, register
 from ..saved_state import Kept
 from .arm_teacher import ArmTeacher
@@ -173,6 +173,17 @@ def _check_plan(name: str, value: Any) -> int | list[int]:
     return lengths[0] if len(lengths) == 1 else lengths
 
 
+def _check_weights(name: str, value: Any) -> list[float]:
+    return [check_number(name, weight, 0) for weight in value]
+
+
+def _check_rise(name: str, value: Any) -> list[float]:
+    begin, end = (check_number(name, share, 0, 1) for share in value)
+    if begin >= end:
+        raise InputError(f"{name} must be two rising shares of the run, such as (0.3, 0.7), not {list(value)}.")
+    return [begin, end]
+
+
 @register("cumulative")
 class Cumulative(StagedTeacher):
     """A set of arms that grows by one stage after each number of proposals in a plan.
@@ -247,3 +258,48 @@ class Annealed(StagedTeacher):
         distance = (i - done**self.beta * (self.stages - 1)) ** 2
         weights = np.exp(-(distance - distance.min()) / (2 * self.sigma**2))
         return weights / weights.sum()
+
+
+@register("tiers")
+class TierMixture(StagedTeacher):
+    """A mixture of stages with given weights, which move in a straight line to other weights during a part of the run
+    (RMT): the weights are ``early`` up to the share ``rise[0]`` of the run, ``late`` from ``rise[1]`` on.
+
+    Where tasks have fewer difficulties than there are weights, the first weights count.
+
+    Raises:
+        InputError: there are fewer weights than stages, or none of them is above 0.
+    """
+
+    paper = "RMT, arXiv 2509.24375, section 3.3"
+    when = "Tiers of tasks with a known order, of which easy ones shall be frequent at first and hard ones at the end."
+    kept = ("_length",)
+    stages: int = 3
+    early: Sequence[float] = option(default=(0.6, 0.3, 0.1), check=_check_weights, says="weights at the beginning.")
+    late: Sequence[float] = option(default=(0.1, 0.3, 0.6), check=_check_weights, says="weights at the end.")
+    rise: Sequence[float] = option(
+        default=(0.3, 0.7), check=_check_rise, says="shares of the run between which the weights move."
+    )
+    horizon: int | None = option(
+        default=None, low=1, says="number of proposals of the run; None: as many as the run announces."
+    )
+
+    def setup(self) -> None:
+        super().setup()
+        weights = [each[: self.stages] for each in (self.early, self.late)]
+        if min(map(len, weights)) < self.stages or not all(map(sum, weights)):
+            raise InputError(
+                f"early={list(self.early)} and late={list(self.late)} must have a weight for each of {self.stages} "
+                "stages, and one above 0 among these."
+            )
+        self._weights = [np.array(each, dtype=float) / sum(each) for each in weights]
+        self._length = self.horizon or OUTCOMES
+
+    def _expect(self, outcomes: int) -> None:
+        self._length = self.horizon or outcomes
+
+    def _mass(self) -> np.ndarray:
+        begin, end = self.rise
+        done = min(max((self.position / self._length - begin) / (end - begin), 0.0), 1.0)
+        early, late = self._weights
+        return (1 - done) * early + done * late

@@ -77,3 +77,16 @@ def test_bad_input_is_one_sentence(runs, tmp_path, capsys, arguments, words):
     for word in words:
         assert word in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_blend_has_weights_between_those_of_two_models(runs, tmp_path):
+    model, plain = LanguageModel.load(runs / "model").model, LanguageModel.load(find_checkpoint(runs / "plain")).model
+    out = tmp_path / "blend"
+    command = ["export", str(runs / "plain"), "--blend", str(runs / "model"), "--weight", "0.25", "--out"]
+    assert main([*command, str(out)]) == 0
+    blended = dict(LanguageModel.load(out).model.named_parameters())
+    theirs = dict(model.named_parameters())
+    for name, own in plain.named_parameters():
+        assert torch.allclose(blended[name], 0.75 * theirs[name] + 0.25 * own, atol=1e-6)
+    assert main(["export", str(runs / "lora"), "--blend", str(runs / "model"), "--out", str(tmp_path / "no")]) == 2
+    assert not (tmp_path / "no").exists()

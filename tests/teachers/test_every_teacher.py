@@ -47,6 +47,7 @@ OPTIONS = {
     "look-back-and-forward": {"window": 5},
     "cumulative": {"plan": 30},
     "annealed": {"horizon": 60},
+    "tiers": {"horizon": 60},
     "plr": {"capacity": 24},
     "plr-td": {"capacity": 24},
     "plr-entropy": {"capacity": 24},

@@ -22,6 +22,7 @@ ROUNDS, BATCH, GROUP = 80, 8, 8
 
 BY_SCHEDULE = {
     "annealed": "the mixture of stages depends on the number of proposals alone",
+    "tiers": "the mixture of tiers depends on the number of proposals alone",
     "cumulative": "a stage is added after each number of proposals in its plan",
     "cyclical": "the size of the random subset rises and falls with the number of epochs",
     "format-stages": "each format is trained for a fixed number of tasks",

@@ -60,6 +60,7 @@ class Batch:
             the update, 0 at tokens that are not actions, and None if no component needs them.
         logp_ref, logp_teacher, logp_prm: log-probability under the reference policy, the model to distil from, and the
             implicit process reward model, nats, float [N].
+        flow_deviation: error of a velocity network at the hidden state of each token, float [N].
         value: the critic's value of the state before each token, float [N].
         hidden: last hidden state that predicts each token, float [N, H].
         head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
@@ -95,6 +96,7 @@ class Batch:
     logp_ref: Tensor | None = None
     logp_teacher: Tensor | None = None
     logp_prm: Tensor | None = None
+    flow_deviation: Tensor | None = None
     value: Tensor | None = None
     hidden: Tensor | None = None
     head: Callable[[Tensor, Tensor], Tensor] | None = None

@@ -7,7 +7,8 @@ states and a `Head` (or just its weight) and return nats at the given temperatur
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -26,6 +27,19 @@ the logits again; 0 for types not listed."""
 Divergence = Literal["reverse", "forward"]
 
 
+@dataclass(frozen=True)
+class JoinedLogits:
+    """Logits that several models make together.
+
+    Attributes:
+        join: function of a part of the tokens and the policy's logits there, [n, V], that returns the joined ones.
+        slope: derivative of a joined logit with respect to the policy's own, wherever the joined one counts.
+    """
+
+    join: Callable[[slice, Tensor], Tensor]
+    slope: float
+
+
 def token_logps(
     hidden: Tensor,
     head: Head | Tensor,
@@ -34,6 +48,7 @@ def token_logps(
     *,
     fp32_head: bool = False,
     entropy_grad: bool = False,
+    joined: JoinedLogits | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the log-probability of each target and the entropy of the distribution that it is drawn from.
 
@@ -44,12 +59,13 @@ def token_logps(
         temperature: sampling temperature; logits are divided by it.
         fp32_head: compute the logits of half-precision input in single precision; the same as ``Head.fp32``.
         entropy_grad: let the entropy have a gradient, d H / d logit_j = -p_j (log p_j + H) / temperature.
+        joined: joins the head's logits with those of other models, which get no gradient.
 
     Returns:
         (logp [A], entropy [A]), nats, float32 (float64 for float64 input).
     """
     head = _as_head(head, fp32_head)
-    return _TokenLogps.apply(hidden, head.weight, head.bias, head, targets, temperature, entropy_grad)  # type: ignore[return-value]
+    return _TokenLogps.apply(hidden, head.weight, head.bias, head, targets, temperature, entropy_grad, joined)  # type: ignore[return-value]
 
 
 def token_divergence(
@@ -208,6 +224,7 @@ class _TokenLogps(torch.autograd.Function):
         targets: Tensor,
         temperature: float,
         entropy_grad: bool,
+        joined: JoinedLogits | None,
     ) -> tuple[Tensor, Tensor]:
         logp = torch.empty(len(targets), dtype=_wide(hidden), device=hidden.device)
         entropy = torch.empty_like(logp)
@@ -216,7 +233,8 @@ class _TokenLogps(torch.autograd.Function):
         keeps = any(ctx.needs_input_grad) and not entropy_grad and head.softcap is None
         room = KEPT_BYTES.get(hidden.device.type, 0) if keeps else 0
         for part in _parts(hidden, head):
-            logits = _tempered(head.logits(hidden[part]), temperature)
+            logits = head.logits(hidden[part])
+            logits = _tempered(logits if joined is None else joined.join(part, logits), temperature)
             logps = logits.log_softmax(-1)
             logp[part] = logps.gather(-1, targets[part, None])[:, 0]
             probabilities = torch.exp(logps, out=logits)
@@ -224,7 +242,7 @@ class _TokenLogps(torch.autograd.Function):
             if (room := room - probabilities.nbytes) >= 0:
                 ctx.kept[part.start] = probabilities
         ctx.save_for_backward(hidden, weight, bias, targets, entropy if entropy_grad else None)
-        ctx.head, ctx.temperature = head, temperature
+        ctx.head, ctx.temperature, ctx.joined = head, temperature, joined
         if not entropy_grad:
             ctx.mark_non_differentiable(entropy)
         return logp, entropy
@@ -235,24 +253,25 @@ class _TokenLogps(torch.autograd.Function):
         hidden, weight, bias, targets, entropy = ctx.saved_tensors
         head = replace(ctx.head, weight=weight, bias=bias)
         gradient = _HeadGradient(hidden, head, ctx.needs_input_grad)
+        per_logit = (1.0 if ctx.joined is None else ctx.joined.slope) / ctx.temperature
         for part in _parts(hidden, head):
-            scaled = grad[part] / ctx.temperature
+            scaled = grad[part] * per_logit
             target = targets[part, None]
             if (slope := ctx.kept.pop(part.start, None)) is not None:
                 gradient.add(part, _minus_chosen(slope, target), None, -scaled)
                 continue
             logits = head.logits(hidden[part])
             capped = logits.clone() if head.softcap is not None else None
-            logits = _tempered(logits, ctx.temperature)
+            logits = _tempered(logits if ctx.joined is None else ctx.joined.join(part, logits), ctx.temperature)
             slope = logits.softmax(-1)
             if entropy is None:
                 gradient.add(part, _minus_chosen(slope, target), capped, -scaled)
             else:
                 # d H / d logits = -probability (logp + H)
-                pull = logits.log_softmax(-1).add_(entropy[part, None]).mul_(entropy_grad[part, None] / ctx.temperature)
+                pull = logits.log_softmax(-1).add_(entropy[part, None]).mul_(entropy_grad[part, None] * per_logit)
                 slope.mul_(pull.add_(scaled[:, None]).neg_())
                 gradient.add(part, slope.scatter_add_(-1, target, scaled[:, None]), capped)
-        return (*gradient.result(), None, None, None, None)
+        return (*gradient.result(), None, None, None, None, None)
 
 
 class _ChosenLogps(torch.autograd.Function):

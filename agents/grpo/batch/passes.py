@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from ...engines.joint import HIDDEN_LOGIT, LogitRule
 from ...language.decoder import hidden_states
 from ...language.head import Head, head_of
 from .batch import Batch, collate
-from .logprobs import chosen_logps, token_divergence, token_logps, top_tokens
+from .logprobs import JoinedLogits, chosen_logps, token_divergence, token_logps, top_tokens
 from .micro_batches import MemoryLimit, run_micro_batches
 from .packing import PACKERS, MicroBatch
 from .token_indices import send
@@ -62,6 +63,7 @@ class Passes:
         vocabulary: number of ids that can be sampled, if the output matrix is padded to more rows; None: all rows.
         compile: compile the layers for passes with a gradient.
         memory: limits learned when memory ran out; copies of the settings share this object.
+        rule: joins the logits of its policies with those of further models; None for the policy's own logits.
     """
 
     packer: str = "shared_prefix"
@@ -72,6 +74,7 @@ class Passes:
     vocabulary: int | None = None
     compile: bool = False
     memory: MemoryLimit = field(default_factory=MemoryLimit, compare=False)
+    rule: LogitRule | None = field(default=None, compare=False)
 
     in_step = False
     """True if every micro-batch must have a backward pass, even without any gradient: other processes wait for it."""
@@ -124,7 +127,12 @@ class Passes:
         head = self._head(model)
         micro = micro.to(head.weight.device)
         states = self._states(model, micro)
-        logp, entropy = token_logps(states, head, micro.targets, self.temperature, entropy_grad=entropy_grad)
+        joined = None
+        if self.rule is not None and any(model is each for each in self.rule.policies):
+            joined = self._joined(micro)
+        logp, entropy = token_logps(
+            states, head, micro.targets, self.temperature, entropy_grad=entropy_grad, joined=joined
+        )
         divergence = None
         if reference is not None:
             with torch.no_grad():
@@ -193,6 +201,22 @@ class Passes:
         chosen = {name: True for name, wanted in options.items() if wanted}
         states = hidden_states(model, micro.ids, micro.positions, micro.attend, **chosen)
         return states.index_select(0, micro.source)
+
+    @torch.no_grad()
+    def _joined(self, micro: MicroBatch) -> JoinedLogits:
+        """Run the rule's models over a micro-batch; return the function that joins their logits with the policy's."""
+        assert self.rule is not None
+        rule = self.rule
+        members = [(self._states(model, micro), self._head(model)) for model in rule.models]
+
+        def join(part: slice, own: Tensor) -> Tensor:
+            joined = rule(own, [head.logits(states[part]) for states, head in members])
+            # Engine and learner round differently at the edge of a mask, and a sampled token was admitted.
+            target = micro.targets[part, None]
+            missed = joined.gather(-1, target) <= HIDDEN_LOGIT
+            return joined.scatter(-1, target, torch.where(missed, own, joined).gather(-1, target))
+
+        return JoinedLogits(join, rule.slope)
 
     @torch.no_grad()
     def likeliest(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -78,6 +78,8 @@ class TaskCollector:
         self.teacher_model = teacher_model
         self._policies = policies or {}
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
+        if objective.logit_rule is not None:
+            self._engine.rule = objective.logit_rule
         self._passes, self._reference = passes, reference
         wanted = getattr(objective.rollout.target, "keeps_copies", False)
         # Past copies of the policy, if the rollout strategy plays against them.
@@ -297,6 +299,8 @@ class TaskCollector:
             play=play,
             demonstrate=demonstrate,
             measure=lambda batch: self._passes.measure(self.language.model, batch).logp,
+            encode=self._tools.encode,
+            context=self.config.context,
             play_teacher=None if self.teacher_model is None else play_teacher,
         )
 

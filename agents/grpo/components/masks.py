@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ....checks import check_number
 from ....errors import InputError
 from ..batch.batch import Batch
 from ..batch.scored import needs
@@ -44,9 +45,10 @@ def negative(batch: Batch, advantage: Tensor) -> Tensor:
 
 
 @MASKS.register("nonzero")
-def nonzero(batch: Batch, advantage: Tensor) -> Tensor:
-    """Leave out tokens with advantage 0, which then no longer count in the denominators of the loss."""
-    return advantage != 0
+def nonzero(batch: Batch, advantage: Tensor, least: float = 0.0) -> Tensor:
+    """Leave out tokens with advantage 0, which then no longer count in the denominators of the loss, or with an
+    absolute advantage of at most ``least`` (minimal advantage of AgentCPM-Explore)."""
+    return advantage.abs() > check_number("least", least, 0)
 
 
 @MASKS.register("successful")

@@ -6,61 +6,20 @@ optimiser steps of each update, `state` and `load` for checkpoints.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-
-from ....checks import check_count, check_number
+from ....checks import check_count
 from ....errors import InputError
 from ....rewards.answers import check_format, extract
 from ....rewards.verifiers.text import normalise
+from ...language.average_copy import AverageCopy
 from ..batch.trajectory import Group
 from ..rollouts.episode_player import EpisodePlayer
 from .likelihoods import list_logps, reference_ids, valid_of
 from .producer import Found, ProducerTools, place_rows, produces
-
-
-class AverageCopy:
-    """Base class of producers that keep a copy of the policy: average <- decay x average + (1 - decay) x policy.
-
-    Args:
-        decay: in [0, 1]; 1 keeps the initial policy, 0 copies the current one.
-    """
-
-    def __init__(self, decay: float = 0.999):
-        self.decay = check_number("decay", decay, 0.0, 1.0)
-
-    def attach(self, model: Any) -> None:
-        """Start with a copy of the policy's current weights."""
-        self._trained = [name for name, weight in model.named_parameters() if weight.requires_grad]
-        self.model = copy.deepcopy(model).eval().requires_grad_(False)
-        weights = dict(self.model.named_parameters())
-        self._weights = [weights[name] for name in self._trained]
-        # Half precision would round small steps away. In single precision `float()` returns the weights, not a copy.
-        self._exact = [weight.detach().float() for weight in self._weights]
-
-    @torch.no_grad()
-    def follow(self, model: Any) -> None:
-        """Move the average towards the policy; called once after each update."""
-        theirs = dict(model.named_parameters())
-        for name, weight, exact in zip(self._trained, self._weights, self._exact, strict=True):
-            exact.lerp_(theirs[name].to(exact), 1.0 - self.decay)
-            weight.copy_(exact)
-
-    def state(self) -> dict[str, Any]:
-        """Return the average, for `torch.save`."""
-        return {"weights": [exact.cpu() for exact in self._exact]}
-
-    @torch.no_grad()
-    def load(self, state: Mapping[str, Any]) -> None:
-        """Restore the state that `state` returned; `attach` must have been called."""
-        for weight, exact, saved in zip(self._weights, self._exact, state["weights"], strict=True):
-            exact.copy_(saved)
-            weight.copy_(exact)
 
 
 @produces("base_logps", needs=("reference",))

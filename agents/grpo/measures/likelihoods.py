@@ -16,6 +16,7 @@ from .producer import Found, ProducerTools, ScoredText, conversation, place_rows
 
 BETTER = "Give the best reply that you can: right, complete and to the point."
 WORSE = "Give the worst reply that you can: wrong, incomplete and beside the point."
+END_OF_THOUGHT = "</think>"
 
 
 @produces("logps_without_prompt")
@@ -119,12 +120,21 @@ def echo_logps(groups: Sequence[Group], tools: ProducerTools, query: str = QUERY
 
 @produces("thought_logps", needs=("reference",))
 def thought_logps(groups: Sequence[Group], tools: ProducerTools) -> Found:
-    """Log-probabilities, at temperature 1, of the reference answer after the conversation, whose actions are the
-    thought (RLP, arXiv 2510.01265, eq. 2); None if the reference is not text."""
+    """Log-probabilities, at temperature 1, of the reference answer after the thought (RLP, arXiv 2510.01265, eq. 2);
+    None if the reference is not text. The thought is the conversation, without what follows the last ``</think>``."""
     between = tools.encode("\n")
-    contexts = [(*tools.strip_stop(conversation(t)[0]), *between) for t in valid_of(groups)]
+    contexts = [(*strip_answer(t, tools), *between) for t in valid_of(groups)]
     scored = tools.score_texts(contexts, reference_ids(groups, tools))
     return place_rows(groups, ({"thought_logps": list_logps(text)} for text in scored))
+
+
+def strip_answer(trajectory: Trajectory, tools: ProducerTools) -> tuple[int, ...]:
+    """Return the tokens of a conversation up to the end of the last thought; all of them if it ends in none."""
+    ids, last = conversation(trajectory)[0], trajectory.turns[-1]
+    if (end := last.action.rfind(END_OF_THOUGHT)) < 0:
+        return tools.strip_stop(ids)
+    kept = tools.language.renderer.tokens_until(last.act_ids, end + len(END_OF_THOUGHT))
+    return tuple(ids[: len(ids) - len(last.act_ids) + kept])
 
 
 def reference_ids(groups: Sequence[Group], tools: ProducerTools) -> list[tuple[int, ...]]:

@@ -59,6 +59,7 @@ class Objective:
         _check_learning(self.rewards)
         self.stages = bind_stages("objective", recipe, clock)
         (self.rollout,) = self.stages["rollout"]
+        (self.logits,) = self.stages["logits"]
         (self.replay,) = self.stages["replay"]
         (self.reference,) = self.stages["reference"]
         self.filters, self.auxiliaries = self.stages["filters"], self.stages["auxiliaries"]
@@ -88,6 +89,7 @@ class Objective:
     def engine_needs(self) -> dict[str, frozenset[str]]:
         """Abilities that components require of the engine, by component, for `agents.engines.engine.check_engine`."""
         parts = {f"the rollout strategy {self.rollout.component.name!r}": self.rollout.target}
+        parts[f"the logit rule {self.logits.component.name!r}"] = self.logits.target
         parts |= {f"the measure {p.component.name!r}": p.target for p in (*self.producers, *self.teacher_producers)}
         return {what: frozenset(getattr(target, "abilities", ())) for what, target in parts.items()}
 
@@ -158,8 +160,14 @@ class Objective:
 
     @property
     def copies(self) -> list[Bound]:
-        """Producers that own weights which are updated after the policy."""
-        return [part for part in (*self.producers, *self.teacher_producers) if hasattr(part.target, "follow")]
+        """Producers and logit rules that own weights which are updated after the policy."""
+        parts = (*self.producers, *self.teacher_producers, self.logits)
+        return [part for part in parts if hasattr(part.target, "follow")]
+
+    @property
+    def logit_rule(self) -> Any:
+        """The rule that joins the policy's logits with those of further models; None if the recipe has none."""
+        return None if self.recipe.logits.name == "none" else self.logits.refresh()
 
     @property
     def auxiliary_needs(self) -> frozenset[str]:

@@ -174,6 +174,7 @@ class Recipe:
 
     Attributes:
         rollout: strategy that plays the episodes of the tasks.
+        logits: rule that joins the policy's logits with those of further models.
         measures: producers of measures for rewards and teachers; only those with non-default parameters must be listed,
             as other needed producers are added automatically.
         shaping: registered rewards, added to the environment's; a reward that is `complete` replaces these. A parameter
@@ -204,6 +205,7 @@ class Recipe:
     paper: str
     summary: str
     rollout: Component = c("independent")
+    logits: Component = c("none")
     measures: tuple[Component, ...] = ()
     shaping: tuple[Component, ...] = ()
     filters: tuple[Component, ...] = ()
@@ -326,6 +328,7 @@ class StageOverrides:
 
     Attributes:
         rollout: strategy that plays the episodes of the tasks.
+        logits: rule that joins the policy's logits with those of further models, e.g. "nucleus(top_p=0.9)".
         measures: producers of measures for rewards and teachers, with parameters, e.g. "prefix_values(samples=4)".
         reward: rewards in place of the environment's, e.g. "mine:score", or from a file "mine.py:score".
         shaping: rewards added to the environment's, e.g. "overlong(cache=16) + mine:Brevity".
@@ -348,6 +351,7 @@ class StageOverrides:
     """
 
     rollout: str | None = None
+    logits: str | None = None
     measures: str | None = None
     reward: str | None = None
     shaping: str | None = None

@@ -68,6 +68,10 @@ def _add(stage: Stage) -> Stage:
 ROLLOUTS = _add(Stage("rollout", "rollout strategy", "rollouts", group="palaestra.rollouts"))
 """``strategy(**params)``; ``.play(tasks, player) -> list[Group]``, one group per task (see `rollouts.independent`)."""
 
+LOGITS = _add(Stage("logits", "logit rule", "components.logits"))
+"""``rule(**params)``; ``rule(own [R, V], others) -> [R, V]``: the logits that tokens are drawn from and scored under
+(see `agents.engines.joint.LogitRule`)."""
+
 PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
 )

@@ -189,16 +189,18 @@ class EpisodePlayer:
         ]
 
     def log_likelihoods(
-        self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]]
+        self, contexts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], temperature: float = 1.0
     ) -> list[tuple[float, ...]]:
-        """Return the log-probability of each answer's tokens in its context, at temperature 1; -inf if too long."""
+        """Return the log-probability of each answer's tokens in its context; -inf if too long."""
         known = {}
         asked = []
         for number, (context, answer) in enumerate(zip(contexts, answers, strict=True)):
             if len(context) + len(answer) > self.limits.context:
                 known[number] = (-np.inf,) * len(answer)
             else:
-                asked.append((number, Request(self.new_session(), tuple(context), 0, 1.0, forced=tuple(answer))))
+                asked.append(
+                    (number, Request(self.new_session(), tuple(context), 0, temperature, forced=tuple(answer)))
+                )
         scored = self._complete([request for _, request in asked])
         known |= {number: scored[request.session].logps for number, request in asked}
         return [known[number] for number in range(len(contexts))]

@@ -21,6 +21,8 @@ SUPPLIED = {
     "rubric": [{"text": "gives the right answer", "kind": "outcome"}],
     "step_labels": [True],
     "reference": "b",
+    "passage": ["a or", "b", "?"],
+    "allowed_answers": ["a", "b"],
 }
 """What the environment would supply to rewards of an episode that a test makes."""
 
@@ -29,7 +31,7 @@ class TwoArmed(Question):
     """Say b."""
 
     param_space = ParamSpace([IntAxis("high", 10, 1000)])
-    supplies = Question.supplies | {"step_labels"}
+    supplies = Question.supplies | {"step_labels", "passage", "allowed_answers"}
 
     def generate(self, rng, params):
         return Task(f"a or b? {int(rng.integers(params['high']))}", reference="b")
@@ -53,6 +55,7 @@ def measured(group: int, label: str) -> dict[str, Any]:
         "teacher_answer": label,
         "thought_logps": [-0.5],
         "base_logps": [-1.0],
+        "beam_rank": 0,
     }
 
 
@@ -104,7 +107,7 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
                 "texts": [pull],
                 "success": pull == "b",
                 "task_id": str(number),
-                "extras": {**SUPPLIED, **measured(number, "b")},
+                "extras": {**SUPPLIED, **measured(number, "b"), "thought_logps": [-0.5 if pull == "b" else -1.5]},
                 **changes,
             }
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)

@@ -13,6 +13,7 @@ from palaestra.rewards.embedding import cosines
 from palaestra.rewards.terms.similarity import (
     best_match,
     dbscan,
+    ngram_overlap,
     scaled_progress,
     spread_scores,
     standardised_progress,
@@ -223,3 +224,11 @@ def test_armed_adds_the_spread_similarity_to_correctness(episode):
         {"correctness": 1.0, "semantic": pytest.approx(0.5)},
         {"correctness": 0.0, "semantic": pytest.approx(0.0)},
     ]
+
+
+def test_shared_ngrams_are_counted_by_size():
+    # 1-grams: 3 of 3 and 4, 2 * 3 / 7; 2-grams: (a b), 2 * 1 / 5; 3-grams: none of 3; 4-grams: none of 1
+    assert ngram_overlap("a b c", "a b d c") == pytest.approx((6 / 7 + 2 / 5 + 0 + 0) / 4)
+    assert ngram_overlap("A b!", "a b !") == 1.0
+    assert ngram_overlap("a a a", "a", sizes=(1,)) == pytest.approx(2 * 1 / 4)
+    assert ngram_overlap("", "") == 0.0

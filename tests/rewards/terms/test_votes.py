@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from palaestra import rewards
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, Step
-from palaestra.rewards.terms.votes import novelty_in_class
+from palaestra.rewards.terms.votes import novelty_in_class, rank_penalties
 
 untimed = settings(deadline=None)
 
@@ -234,3 +234,9 @@ def test_every_vote_is_complete_and_promises_nothing_about_success():
 def test_a_sentence_is_no_answer_of_evol_rl():
     silent = reasoned("", "I am afraid that I do not know how to do this.")
     assert rewards_of(EVOL, [reasoned("A", "a"), reasoned("A", "b"), silent])[2] == -1.0
+
+
+def test_a_wrong_answer_costs_the_more_the_likelier_it_was():
+    found = rank_penalties([0, 1, 2, 3], [False, True, False, False])
+    assert found == pytest.approx([-0.3904, 0, -0.1952, -0.1681], abs=5e-5)
+    assert rank_penalties([0, 1], [False, False]) == [0.0, 0.0]

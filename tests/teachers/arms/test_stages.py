@@ -223,3 +223,20 @@ def test_an_epoch_goes_on_after_saving():
 def test_options_out_of_range_are_refused(name, options):
     with pytest.raises(InputError, match=next(iter(options))):
         arms(name, **options)
+
+
+def test_tiers_move_from_one_mixture_to_another_in_a_part_of_the_run():
+    teacher = arms("tiers", n=3, early=(8, 1, 1), late=(0, 2, 8))
+    teacher.expect(100)
+    found = []
+    for count in (30, 20, 20, 30):
+        teacher.propose(count)
+        found.append(teacher.distribution().tolist())
+    assert found[0] == pytest.approx([0.8, 0.1, 0.1])
+    assert found[1] == pytest.approx([0.4, 0.15, 0.45])  # the average, half-way
+    assert found[2] == found[3] == pytest.approx([0.0, 0.2, 0.8])
+    assert arms("tiers", n=2).distribution().tolist() == pytest.approx([2 / 3, 1 / 3])
+    with pytest.raises(InputError, match="for each of 3 stages"):
+        arms("tiers", n=3, early=(1, 1))
+    with pytest.raises(InputError, match="two rising shares"):
+        arms("tiers", n=3, rise=(0.7, 0.3))

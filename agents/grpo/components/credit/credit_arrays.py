@@ -25,7 +25,8 @@ from .units import Units, episode_units, reward_by_token, reward_by_turn, token_
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MEASURED = {f"{name}_t": name for name in ("logp_old", "logp_ref", "logp_prm", "logp_teacher", "value")}
+_ON_DEMAND = ("logp_old", "logp_ref", "logp_prm", "logp_teacher", "value", "flow_deviation")
+MEASURED = {f"{name}_t": name for name in _ON_DEMAND}
 """Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
@@ -55,6 +56,7 @@ episode_k, turn_t, episode_t: `Segments` of turns by episode, of tokens by turn,
 logp_old_t, logp_ref_t, logp_prm_t, logp_teacher_t: log-probability under the policy before the update, the reference,
 the implicit process reward model and the model to distil from, [A].
 value_t: value of the state before each token, [A].
+flow_deviation_t: error of a velocity network at each token, [A].
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .....checks import check_number
+from .....checks import check_count, check_number
 from .....errors import InputError
 from ...batch.segments import Segments, segment_min, segment_starts, suffix_sum
 from .credit_arrays import returns
@@ -96,6 +96,41 @@ def kl_outcome(
     2402.14740, section 3)."""
     divergence = episode_t.sum((logp_old_t - logp_ref_t).to(outcome_e.dtype))
     return outcome_e - check_number("beta", beta, 0) * kl_scale_e * divergence
+
+
+def gated_deviations(deviation_t: Tensor, episode_t: Segments, gate: float, most: int) -> Tensor:
+    """Scale the deviations of each episode's tokens to [0, 1] by their least and largest, and keep the ``most`` largest
+    of those above ``gate``; the others become 0, as all do in an episode of equal deviations (RLFR, arXiv 2510.10201,
+    section 3.3).
+
+    Tokens that tie with the last one kept are kept, too.
+    """
+    kept = torch.zeros_like(deviation_t)
+    for episode in episode_t.of.unique().tolist():
+        place = (episode_t.of == episode).nonzero()[:, 0]
+        own = deviation_t[place]
+        spread = own.max() - own.min()
+        scaled = (own - own.min()) / spread if spread > 0 else torch.zeros_like(own)
+        least = scaled.sort(descending=True).values[min(most, len(own)) - 1]
+        kept[place] = torch.where((scaled > gate) & (scaled >= least), scaled, 0.0)
+    return kept
+
+
+@returns("flow_return", per="token")
+def flow_return(
+    reward_t: Tensor,
+    flow_deviation_t: Tensor,
+    episode_t: Segments,
+    weight: float = 0.01,
+    gate: float = 0.6,
+    most: int = 15,
+    discount: float = 1.0,
+) -> Tensor:
+    """Return-to-go of each action token, whose reward falls by ``weight`` x the deviation of its hidden state from
+    those of right answers, where this is large (`gated_deviations`); one unit per token (RLFR, arXiv 2510.10201)."""
+    check_number("gate", gate, 0, 1)
+    deviation = gated_deviations(flow_deviation_t, episode_t, gate, check_count("most", most, 1, "tokens"))
+    return suffix_sum(reward_t - weight * deviation.to(reward_t.dtype), episode_t.of, discount)
 
 
 @returns("implicit_token", per="token")

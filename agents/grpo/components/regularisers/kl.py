@@ -7,12 +7,14 @@ variants have the value of one estimate and the gradient of k2. The full diverge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from torch import Tensor
 
 from .....checks import check_number
-from ...batch.scored import needs
+from ...batch.scored import LossTerm, Scored, needs
+from ...recipes.stages import REGULARISERS
 from ..loss_arrays import Statistics, regulariser
 from ..surrogates.ratios import bounded_exp, probability_ratio
 
@@ -114,3 +116,39 @@ def kl_forward(logp_t: Tensor, logp_ref_t: Tensor, coefficient: float = 0.04) ->
     ratio = bounded_exp(d)
     gradient = k3(d)
     return penalty((d * ratio - ratio + 1).detach() + gradient - gradient.detach(), coefficient)
+
+
+@REGULARISERS.register("kl_target")
+@needs("batch", "logp_ref", "every_row", "zero_at_reference")
+class KLTarget:
+    """d^2 / 2, d = log ref - log pi, times a coefficient that holds KL(pi || ref) at a target (Ziegler et al., arXiv
+    1909.08593, section 2.2).
+
+    After each optimiser batch: coefficient <- coefficient x (1 + rate x clip(kl / target - 1, -0.2, 0.2)), kl being the
+    mean of log pi - log ref over the trained tokens.
+
+    Args:
+        target: divergence to hold, nats per token.
+        coefficient: initial coefficient.
+        rate: K in the paper.
+    """
+
+    def __init__(self, target: float = 0.1, coefficient: float = 0.1, rate: float = 0.1):
+        self.target = check_number("target", target, above=0)
+        self.coefficient = check_number("coefficient", coefficient, 0)
+        self.rate = check_number("rate", rate, 0)
+
+    def __call__(self, scored: Scored) -> LossTerm:
+        assert scored.logp_ref is not None
+        d, trained = scored.logp_ref - scored.logp, scored.trained
+        used = self.coefficient
+        if count := int(trained.sum()):
+            kl = -d.detach()[trained].sum().item() / count
+            self.coefficient *= 1 + self.rate * min(max(kl / self.target - 1, -0.2), 0.2)
+        return LossTerm(used * k2(d), {"kl_coefficient": (used, 1)})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"coefficient": self.coefficient}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.coefficient = float(state["coefficient"])

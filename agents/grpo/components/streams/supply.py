@@ -35,6 +35,8 @@ class Supply:
         play: plays tasks with the current policy; its groups get the recipe's shaping rewards too.
         demonstrate: plays each task once with the environment's oracle.
         measure: log-probability of every action token of a batch under the current policy: batch -> [N].
+        encode: tokenizes plain text, without special tokens.
+        context: most tokens of a conversation.
         play_teacher: plays tasks with the model to distil from; None if the run has no such model.
     """
 
@@ -48,6 +50,8 @@ class Supply:
     play: Play
     demonstrate: Callable[[Sequence[Any]], list[Trajectory]]
     measure: Callable[[Batch], Any]
+    encode: Callable[[str], tuple[int, ...]]
+    context: int
     play_teacher: Play | None = None
 
     def new_tasks(self, count: int, samples: int = 1) -> list[Any]:

@@ -92,6 +92,8 @@ def test_signs_of_the_advantage_choose_tokens():
     assert masks.positive(batch, advantage)[batch.action].tolist() == [True, False, False]
     assert masks.negative(batch, advantage)[batch.action].tolist() == [False, True, False]
     assert masks.nonzero(batch, advantage)[batch.action].tolist() == [True, True, False]
+    largest = float(advantage.abs().max())
+    assert not masks.nonzero(batch, advantage, least=largest).any()  # minimal advantage
 
 
 def test_episodes_are_chosen_by_what_they_are():

@@ -11,6 +11,7 @@ from palaestra.agents.grpo.measures.likelihoods import (
     echo_logps,
     followup_logps,
     logps_without_prompt,
+    strip_answer,
     thought_logps,
     token_contrast,
 )
@@ -97,6 +98,14 @@ def test_the_reference_answer_is_scored_after_the_thought_and_is_none_where_it_i
     expected = plain_logps(instruments, [*ids, *instruments.encode("\n")], instruments.encode("2"))
     assert rows[0]["thought_logps"] == pytest.approx(expected, abs=1e-5)
     assert rows[1]["thought_logps"] is None
+
+
+def test_an_answer_after_the_thought_is_no_part_of_it(instruments, two_turns):
+    ids = tuple(instruments.encode("so</think>2"))
+    last = replace(two_turns.turns[-1], act_ids=ids, logps=(0.0,) * len(ids), action="so</think>2")
+    thinking = replace(two_turns, turns=(two_turns.turns[0], last))
+    kept = strip_answer(thinking, instruments)
+    assert kept[-len("so</think>") :] == tuple(instruments.encode("so</think>"))
 
 
 def test_a_text_that_does_not_fit_into_the_model_is_not_scored(instruments):

@@ -102,7 +102,7 @@ def directions(updates: Callable[[Recipe], int]) -> dict[str, torch.Tensor]:
     """
     found = {}
     for name, recipe in RECIPES.items():
-        objective = Objective(replace(recipe, shaping=()), teacher_model=True)
+        objective = Objective(replace(recipe, shaping=()), teacher_model=True, extras={"passage"})
         objective.advance(5, 10)
         batch = with_measurements(collate(objective.filter_groups(played_groups())), objective)
         weighted = objective.rollout_terms.weigh(replace(batch, logp_old=batch.logp_mu))

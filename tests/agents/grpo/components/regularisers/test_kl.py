@@ -101,3 +101,16 @@ def test_estimates_of_a_known_gap():
 def test_the_whole_divergence_passes_through():
     s = replace(tokens([-1.0, -2.0], None, 0.0), kl_ref=torch.tensor([0.3, 0.1], dtype=torch.float64))
     assert value("kl_full", s, coefficient=0.5) == pytest.approx([0.15, 0.05])
+
+
+def test_a_coefficient_follows_a_target_divergence():
+    s = tokens([-1.0, -1.0], None, 0.0, logp_ref=[-1.5, -1.1])  # a mean divergence of 0.3 nats a token
+    rule = REGULARISERS["kl_target"](target=0.25, coefficient=0.1, rate=0.5)
+    assert rule(s).value.tolist() == pytest.approx([0.1 * 0.125, 0.1 * 0.005])
+    assert rule.coefficient == pytest.approx(0.1 * (1 + 0.5 * 0.2))  # 0.3 / 0.25 - 1 = 0.2
+    away = REGULARISERS["kl_target"](target=3.0)
+    away(s)
+    assert away.coefficient == pytest.approx(0.1 * (1 - 0.1 * 0.2))  # -0.9, clipped
+    again = REGULARISERS["kl_target"]()
+    again.load_state_dict(away.state_dict())
+    assert again.coefficient == away.coefficient

@@ -18,7 +18,10 @@ class Space:
 
 
 def answer(reward: float, n: int, token: int = 7, tokens: int = 2, logp: float = -1.0):
-    return trajectory(reward, [([1], [token] * tokens)], [[logp] * tokens], task_id=f"task {n}", params={"n": n})
+    extras = {"passage": [f"the text {n}", "goes", "on"]}
+    return trajectory(
+        reward, [([1], [token] * tokens)], [[logp] * tokens], task_id=f"task {n}", params={"n": n}, extras=extras
+    )
 
 
 def play(tasks) -> list[Group]:
@@ -43,6 +46,8 @@ def supply(step: int = 1, tasks=(), groups=None, **changes) -> Supply:
         "play": play,
         "demonstrate": lambda tasks: [answer(1.0, task.params["n"]) for task in tasks],
         "measure": lambda batch: batch.logp_mu,
+        "encode": lambda text: tuple(map(ord, text)),
+        "context": 1000,
     }
     return Supply(**{**fields, **changes})
 
