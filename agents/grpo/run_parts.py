@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import teachers
 from ...errors import InputError
+from ...teachers.budgets import Budgeted
 from ..engines.engine import check_engine, check_ranks
 from ..engines.policy_engine import PolicyEngine
 from ..language.model import LanguageModel
@@ -21,7 +22,7 @@ from .objective.notices import apply_overrides
 from .objective.objective import Objective
 from .objective.split_objective import check_separable, make_training_side
 from .ranks.leader import Ranks
-from .recipes import RECIPES, Recipe
+from .recipes import RECIPES, Component, Recipe
 from .rollouts.environments import Environments
 from .rollouts.independent import Strategy
 from .run.evaluations import Evaluations
@@ -142,7 +143,8 @@ def make_practice_teacher(config: TrainConfig, environments: Environments, **ran
             both.
 
     Raises:
-        InputError: the teacher is unknown, or an option or the space of tasks is unsuitable for it.
+        InputError: the teacher or the allocator of its budget is unknown, or an option or the space of tasks is
+            unsuitable for it.
     """
     space = environments.param_space
     tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
@@ -150,5 +152,8 @@ def make_practice_teacher(config: TrainConfig, environments: Environments, **ran
     if isinstance(options.get("generator"), str):  # an agent that writes tasks
         options["generator"] = find_agent(options["generator"])
     teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
+    if config.budget is not None:
+        allocator = Component.parse(config.budget)
+        teacher = Budgeted(teacher, allocator.name, **{"rollouts": config.samples, **allocator.params})
     teacher.expect(max(config.steps, 1) * config.prompts)  # one outcome per group
     return teacher
