@@ -21,6 +21,7 @@ TREE = "split_tree(spacing=1,splits=1)"
 ANSWER = "guided(trigger='always',where='chunks')"
 VINE = "vine(at='token',every=1,continuations=2)"
 LESSON = f"palaestra/TutorDialogue-v0 {UNTRAINED} --prompts 1 --samples 2 --recipe dpo"
+BLOCKS = TURNS.replace("GuessNumber-v0 --axis bits=4", "Recurring-v0 --axis bits=4 episodes=2")
 POKER = GUESS.replace(YES_NO, "palaestra/KuhnPoker-v0 --axis cards=3 hands=1 --context 1000")
 CRITIC = f"{GUESS} --auxiliaries critic"
 PRM = f"{GUESS} --steps 2 --auxiliaries implicit_prm(lr=1e-3)"
@@ -81,6 +82,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "outcome_by_turn": (TURNS, "outcome_by_turn"),
         "prioritised_terms": (f"{GUESS} --shaping count-bonus --steps 2", "prioritised_terms"),
         "process_to_go": (f"{TURNS} --shaping count-bonus", "process_to_go"),
+        "round_return": (f"{BLOCKS} --returns turn_return", "round_return"),
         "segment_gain": (f"{GUESS} --rollout {VINE}", "segment_gain"),
         "success": (f"{GUESS} --shaping count-bonus", "success"),
         "turn_gae": (f"{TURNS} --auxiliaries critic", "turn_gae"),
@@ -127,6 +129,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "unguided": (f"{GUESS} --rollout guided(trigger='always',merge='add',count=2)", "unguided"),
         "pruned_depths": (f"{GUESS} --rollout {TREE}", "pruned_depths"),
         "pruned_width": (f"{GUESS} --rollout {TREE} --prompts 6", "pruned_width"),
+        "until_success": (BLOCKS, "until_success"),
         "unshared": (f"{GUESS} --rollout {TREE}", "unshared"),
         "untruncated": (CUT, "untruncated"),
         "within_length": (GUESS, "within_length(share=0.4)"),

@@ -137,8 +137,8 @@ class Bandit(Game):
             if share >= gap - 1e-3:
                 continue
             scaled_means = tuple([(mean - lowest) / (highest - lowest) for mean in means])
-            chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
-            hidden = BanditArms(kind, means, scaled_means, tuple(map(tuple, chance.tolist())), share * horizon)
+            chance = _draw_chance(rng, kind, arms, horizon)
+            hidden = BanditArms(kind, means, scaled_means, chance, share * horizon)
             if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
@@ -148,6 +148,13 @@ class Bandit(Game):
                 if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
                     continue
             return BanditState(hidden, (0,) * arms, (0.0,) * arms)
+
+    def replay(self, state: BanditState, seed: int) -> BanditState:
+        rng, hidden = np.random.default_rng(seed), state.arms
+        while True:  # as in `start`: only payouts with which the oracle succeeds
+            hidden = replace(hidden, chance=_draw_chance(rng, hidden.kind, len(hidden.means), hidden.horizon))
+            if expected_regret(ucb_arm, hidden) <= hidden.allowed:
+                return replace(state, arms=hidden)
 
     def content_of(self, episode: BanditState) -> str:
         return f"{episode.arms.kind} {episode.arms.means} {episode.arms.chance}"
@@ -219,6 +226,11 @@ class Bandit(Game):
     def heuristic_action(self, episode: BanditState) -> str:
         """Return the greedy player's arm."""
         return str(greedy_arm(episode.counts, episode.sums) + 1)
+
+
+def _draw_chance(rng: np.random.Generator, kind: str, arms: int, horizon: int) -> tuple[tuple[float, ...], ...]:
+    chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
+    return tuple(map(tuple, chance.tolist()))
 
 
 def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:

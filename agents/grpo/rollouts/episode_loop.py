@@ -261,6 +261,7 @@ class EpisodeLoop:
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
                 fresh=self._fresh,
+                solved=bool(self._recording.success or step.extras.get("solved")),
             )
         )
         self._fresh = bool(result[4].get("fresh"))
