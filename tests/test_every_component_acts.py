@@ -166,6 +166,10 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "on_stall": (f"{THREE} --eval-every 1 --eval-episodes 1", "on_stall(patience=1,min_gain=2.0)"),
         "periodic": (THREE, "periodic(every=1)"),
     },
+    "balance": {
+        "amft": (f"{GUESS} --recipe chord_mu", "amft"),
+        "none": (f"{GUESS} --recipe chord_mu --balance amft", "none"),
+    },
     "reduction": {
         "sequence_mean": (f"{GUESS} --reduction token_mean", "sequence_mean"),
         "turn_mean": (f"{TURNS} --reduction sequence_mean", "turn_mean"),
@@ -191,6 +195,7 @@ CHANGES: dict[str, set[str]] = {
     "adjustments": {"advantage"},
     "masks": {"tokens"},
     "weights": {"weight"},
+    "balance": {"weight"},
     "corrector": {"factor"},
     "surrogate": {"surrogate"},
     "regularisers": {"penalty"},

@@ -122,6 +122,11 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
         objective = make_training_side(collecting, supplies, distils)
     for terms in (objective.rollout_terms, *objective.streams) if ranks else ():
         Ranks.check(terms.loss, config.recipe)
+    if ranks and objective.balance.target.reads_slope:
+        raise InputError(
+            f"the balance {recipe.balance} measures gradients in one process; train without --nproc, or take "
+            f"{recipe.balance.name}(utility_rate=0)."
+        )
     head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
     check_engine(*config.serving, collecting.engine_needs | head)
     if config.lora and recipe.reference.name != "frozen" and "logp_ref" in objective.needs | collecting.needs:

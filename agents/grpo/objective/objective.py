@@ -57,11 +57,11 @@ class Objective:
         self.stages = bind_stages("objective", recipe, clock)
         (self.rollout,) = self.stages["rollout"]
         (self.replay,) = self.stages["replay"]
-        (self.reference,) = self.stages["reference"]
+        (self.reference,), (self.balance,) = self.stages["reference"], self.stages["balance"]
         self.filters, self.auxiliaries = self.stages["filters"], self.stages["auxiliaries"]
         self.guards = self.stages["guards"]
-        self.rollout_terms = RolloutTerms(recipe, self.stages["adjustments"], clock)
-        self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
+        self.rollout_terms = RolloutTerms(recipe, self.stages["adjustments"], clock, self.balance)
+        self.streams = [StreamTerms(stream, clock, self.balance) for stream in recipe.streams]
         supplied = frozenset(extras)
         used = {name for name in teacher_uses if self._is_producible(name, supplied)}
         self.teacher_producers = self.find_producers("the teacher", {*teacher_needs, *used} - supplied, supplied)
@@ -182,6 +182,11 @@ class Objective:
             )
         if recipe.rollout_share == 0 and not recipe.streams:
             raise InputError(f"recipe {recipe.name!r} gives its rollouts no weight and has no stream to learn from.")
+        if self.balance.target.share is not None and not recipe.streams:
+            raise InputError(
+                f"the balance {recipe.balance.name!r} shares the loss out between rollouts and streams, but recipe "
+                f"{recipe.name!r} has no stream; take one such as 'amft' or 'chord_mu'."
+            )
         if any("anchor" in part.needs for stream in self.streams for part in stream.parts):
             raise InputError(f"recipe {recipe.name!r} has a stream that needs the anchor 'policy'; streams have none.")
 
