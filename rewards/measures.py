@@ -136,6 +136,12 @@ token_features | [T, H] | | hidden state of each token of the last action
 reference_token_features | [R, H] | | hidden state of each token of the reference answer in its place
 gradient_features | [H] | | gradient of the answer's log-probability in the states that predict it (G2RL)
 answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
+form_boxed | float | share | 1 for an answer in a box, else 0
+form_tag | float | share | 1 for an answer between tags, else 0
+form_bare | float | share | 1 for an answer that stands alone, else 0
+won_boxed | float | share | 1 if an answer in a box succeeded, else 0; None for other answers
+won_tag | float | share | 1 if an answer between tags succeeded, else 0; None for other answers
+won_bare | float | share | 1 if an answer that stands alone succeeded, else 0; None for other answers
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
