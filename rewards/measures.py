@@ -193,6 +193,7 @@ node_values | tree | reward | values of the tree's states
 greedy | float | reward | return of a greedy episode of the task
 drawn | [D] | reward | returns of all episodes drawn before some were kept
 batch | flag | | the component sees the whole optimiser batch at once
+seconds | [K] | seconds | duration of the environment's step after each action
 every_row | flag | | rows without advantage are scored as well
 zero_at_reference | flag | | where the policy is its reference, the gradient is 0
 anchor | flag | | ratios are taken against the policy before the update

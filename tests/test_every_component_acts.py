@@ -136,6 +136,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "without_errors": (TURNS, "without_errors"),
     },
     "weights": {
+        "duration": (TURNS, "duration"),
         "length_preference": (GUESS, "length_preference(power=1.0)"),
         "priorities": (f"{GUESS} --axis terms=2:6 --steps 3", "priorities"),
         "roles": (f"{GUESS} --rollout self_play", "roles(factors={'solver':0.5})"),

@@ -29,6 +29,7 @@ from ..rollouts.episode_player import EpisodePlayer
 from ..rollouts.episode_starts import RolloutTask
 from ..rollouts.guidance import solve
 from ..rollouts.independent import Independent
+from ..run.durations import DurationLog
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
@@ -54,6 +55,8 @@ class TaskCollector:
         rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
         policies: name -> policy besides the run's own (`policies.Policy`), with an engine and a language model.
+        durations: recorded durations of environment steps, which replace measured ones; None: durations count as
+            measured.
         spare: bytes of GPU memory that the optimiser will allocate later, to be left free.
     """
 
@@ -71,11 +74,13 @@ class TaskCollector:
         policy_engine: PolicyEngine | None = None,
         spare: int = 0,
         policies: Mapping[str, Any] | None = None,
+        durations: DurationLog | None = None,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
         self._policies = policies or {}
+        self._durations = durations if "seconds" in objective.needs else None
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         self._passes, self._reference = passes, reference
         wanted = getattr(objective.rollout.target, "keeps_copies", False)
@@ -147,6 +152,8 @@ class TaskCollector:
         context = RequestContext(player, config.requests, self.rewriter, self._screened)
         run_requests("play", assignments, context)
         groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
+        if self._durations is not None:
+            groups = self._durations.repeat(step, round_, groups)
         further_groups = groups[len(assignments) :]
         for assignment, group in zip(assignments, groups[: len(assignments)], strict=True):
             assignment.group = group
@@ -238,6 +245,7 @@ class TaskCollector:
             past=None if self.past is None else PastPlayers(self.past, play_copy),
             others=others,
             policy=policy,
+            timed="seconds" in self.objective.needs,
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:

@@ -22,6 +22,8 @@ _MEASURED = frozenset(
 """Needs that every run can satisfy by measuring."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update", "zero_at_reference"})
 """Needs that concern only the loss and the update; nothing is measured for them beforehand."""
+_PLAYED = frozenset({"seconds"})
+"""Needs that the player of episodes satisfies where a component has them."""
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory satisfies: behaviour log-probabilities of the actions."""
 _ANCHORS = ("sampler", "policy", "rescored")
@@ -162,9 +164,8 @@ class Objective:
 
     def _check(self, teacher_model: bool, extras: frozenset[str]) -> None:
         recipe = self.recipe
-        supplied = (
-            extras | _MEASURED | _LOSS_ONLY | ({"logp_teacher", "teacher_model"} if teacher_model else frozenset())
-        )
+        supplied = extras | _MEASURED | _LOSS_ONLY | _PLAYED
+        supplied |= {"logp_teacher", "teacher_model"} if teacher_model else set()
         for part in (self.rollout, *self.auxiliaries, *self.producers, *self.teacher_producers):
             supplied |= frozenset(getattr(part.target, "provides", ()))
         for part in self.parts.values():
