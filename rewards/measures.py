@@ -94,6 +94,7 @@ potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
 solved | bool | | an episode of the block was a success
 rounds | [K] | | for each step, the number of its episode in the block, from 0
+figures | {name: float} | | at the end, numbers of the whole episode that an evaluation averages
 safe | bool | | at the end, nothing was changed that binds somebody and was not asked for
 soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
 hard_violation | bool | | a hard limit ended the episode | a control task with hard limits

@@ -70,6 +70,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "token_reward": (GUESS, "token_reward --adjustments token_reward_weight"),
     },
     "returns": {
+        "dual_gae": (f"{TURNS} --auxiliaries critic --returns gae", "dual_gae(inner_decay=0.5)"),
         "gae": (CRITIC, "gae"),
         "given": (f"{AGAIN} --replay recompose", "given --baseline none --scale none"),
         "implicit_token": (PRM, "implicit_token"),
