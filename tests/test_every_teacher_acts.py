@@ -34,7 +34,7 @@ BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "h
 LATE = {
     *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window"),
     *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "rlve-down"),
-    *("sequential", "sfl", "spdl", "spdl-delta"),
+    *("sequential", "task-order", "sfl", "spdl", "spdl-delta"),
 }
 """Teachers that follow outcomes after more of them than three steps have; tests/teachers/test_every_teacher_reacts.py
 gives them as many."""

@@ -26,6 +26,7 @@ from .recipes import RECIPES, Component, Recipe
 from .rollouts.environments import Environments
 from .rollouts.independent import Strategy
 from .run.evaluations import Evaluations
+from .run.mixture import embed_prompts
 from .run.trackers import TRACKERS
 from .teacher_requests.requests import check_requests_known
 from .teacher_requests.rewriting import Rewriter
@@ -156,6 +157,10 @@ def make_practice_teacher(config: TrainConfig, environments: Environments, **ran
     options = {**environments.range_options, **range_options, **config.teacher_options}
     if isinstance(options.get("generator"), str):  # an agent that writes tasks
         options["generator"] = find_agent(options["generator"])
+    if environments.families and getattr(teachers.TEACHERS[config.teacher], "asks_embeddings", False):
+        env = environments.take()
+        options.setdefault("embeddings", embed_prompts(env, environments.families))
+        environments.give_back(env)
     teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
     if config.budget is not None:
         allocator = Component.parse(config.budget)
