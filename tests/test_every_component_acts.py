@@ -167,6 +167,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "frozen": (f"{THREE} --reference previous", "frozen"),
         "on_stall": (f"{THREE} --eval-every 1 --eval-episodes 1", "on_stall(patience=1,min_gain=2.0)"),
         "periodic": (THREE, "periodic(every=1)"),
+        "reptile": (THREE, "reptile(inner=1)"),
     },
     "balance": {
         "amft": (f"{GUESS} --recipe chord_mu", "amft"),
@@ -235,8 +236,8 @@ def test_a_component_changes_what_its_stage_is_there_to_change(stage, name, step
     elif name in METERS:
         assert METERS[name] in set(changed.metrics[-1]) - set(plain.metrics[-1])
     else:
-        # A tree or a vine samples as before, and branches off afterwards.
-        further = ("nodes",) if name == "vine" else ()
+        # A tree or a vine samples as before, and branches off afterwards; the policy returns to its reference.
+        further = {"vine": ("nodes",), "reptile": ("actions",)}.get(name, ())
         if stage != "reference":
             # Where other episodes have no advantage, others are compared with the reference, before all else.
             plain, changed = plain.without("logp_ref"), changed.without("logp_ref")

@@ -29,7 +29,7 @@ LINES: dict[str, tuple[str, str]] = {
 }
 """Teachers that begin like the uniform one, and what makes them begin earlier."""
 
-BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "token-budget"}
+BY_SCHEDULE = {"annealed", "blocks", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "token-budget"}
 """Teachers that do not follow outcomes, but their number."""
 LATE = {
     *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window"),

@@ -135,6 +135,11 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
             f"the reference policy {recipe.reference} cannot follow low-rank adapters, whose reference is the "
             "base model; train without --lora, or take --reference frozen."
         )
+    if objective.reference.target.returns_policy and (ranks or config.dtype != "float32"):
+        raise InputError(
+            f"the reference policy {recipe.reference} sets the policy's weights, which must be float32 and in one "
+            "process; train without --dtype and --nproc."
+        )
     author = config.requests.rewriter
     rewriter = Rewriter(config.requests, None if author == "policy" else find_agent(author))
     return RunParts(evaluations, environments, teacher, collecting, objective, rewriter)

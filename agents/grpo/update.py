@@ -346,7 +346,9 @@ class Update:
         if share is None or self.reference is None:
             return False
         self.steps.move_reference(share)
-        if share == 1 and rule.clears_optimizer:
+        if rule.returns_policy:
+            self.steps.return_to_reference()
+        if (share == 1 or rule.returns_policy) and rule.clears_optimizer:
             self.steps.reset()
         return share == 1
 
