@@ -13,6 +13,7 @@ examples:
   palaestra bench models --models smollm2-135m --cases sums
   palaestra bench processes --rounds 20
   palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4
+  palaestra bench recipes --vary "recipe=grpo|dapo" "kl=0|0.02"
   palaestra bench rewards --designers none exprd barfi --seeds 3
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "learner": ("learner.command", "time and memory of a GRPO step, against TRL"),
     "models": ("models.command", "small pretrained models before and after GRPO on a dozen ids, with curves"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
+    "recipes": ("recipes", "training options compared by the hypervolume of several objectives, over seeds"),
     "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),
     "sandbox": (
