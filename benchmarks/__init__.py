@@ -14,6 +14,7 @@ examples:
   palaestra bench overoptimisation --seeds 1
   palaestra bench processes --rounds 20
   palaestra bench processes --shard --hidden 512 --layers 8 --prompts 4
+  palaestra bench recipes --vary "recipe=grpo|dapo" "kl=0|0.02"
   palaestra bench rewards --designers none exprd barfi --seeds 3
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
@@ -47,6 +48,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "models": ("models.command", "small pretrained models before and after GRPO on a dozen ids, with curves"),
     "overoptimisation": ("overoptimisation", "true reward of a policy that is trained against a reward model"),
     "processes": ("processes", "time of an update that several processes share, beside one process"),
+    "recipes": ("recipes", "training options compared by the hypervolume of several objectives, over seeds"),
     "rewards": ("rewards", "how soon Q-learning solves a gridworld with designed rewards, designer by designer"),
     "rollouts": ("rollouts", "wall time of rollouts whose environments wait, and of training in turns or ahead"),
     "sandbox": (

@@ -154,6 +154,11 @@ class Game(TaskEnv):
         ``max_turns``."""
         return self.max_turns
 
+    def replay(self, state: Any, seed: int) -> Any:
+        """Return the start state of another episode of the instance of ``state``, a start state. Default: ``state``;
+        families whose start draws chance that is no part of the instance draw it anew from ``seed``."""
+        return state
+
     def least_turn_limit(self, state: Any) -> int | None:
         """Return a cheap lower bound of an expensive `turn_limit`, which is then called, with the start state, only if
         the episode reaches the bound, or for a snapshot. None (the default): `turn_limit` is called at each reset."""

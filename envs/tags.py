@@ -166,6 +166,7 @@ STATED: Mapping[str, str] = {
     "PutNear": "instruction-following planning",
     "PythonTool": "math",
     "ReasoningGym": "logic math puzzles needs-reasoning-gym",
+    "Recurring": "exploration memory partially-observable long-horizon",
     "RedBlueDoors": "memory",
     "Rephrased": "robustness math",
     "Reversed": "robustness math",

@@ -95,6 +95,9 @@ worse_actions | [K] | | for each turn, an action that the rules of the environme
 potentials | [K + 1] | reward | potential of each state
 completion | [K] | share | share of the task completed after each step
 forbidden | bool | | a policy forbids what the request asks for
+solved | bool | | an episode of the block was a success
+rounds | [K] | | for each step, the number of its episode in the block, from 0
+figures | {name: float} | | at the end, numbers of the whole episode that an evaluation averages
 safe | bool | | at the end, nothing was changed that binds somebody and was not asked for
 soft_factors | [K] | factor | penalty of soft limits violated at each step | a control task with soft limits
 hard_violation | bool | | a hard limit ended the episode | a control task with hard limits
@@ -139,6 +142,12 @@ reference_token_features | [R, H] | | hidden state of each token of the referenc
 gradient_features | [H] | | gradient of the answer's log-probability in the states that predict it (G2RL)
 answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
 beam_rank | int | rank | place of the answer among the beams of its task, from 0, the likeliest first
+form_boxed | float | share | 1 for an answer in a box, else 0
+form_tag | float | share | 1 for an answer between tags, else 0
+form_bare | float | share | 1 for an answer that stands alone, else 0
+won_boxed | float | share | 1 if an answer in a box succeeded, else 0; None for other answers
+won_tag | float | share | 1 if an answer between tags succeeded, else 0; None for other answers
+won_bare | float | share | 1 if an answer that stands alone succeeded, else 0; None for other answers
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
 pair | text | | name shared by a task and its rephrasing
@@ -194,6 +203,7 @@ node_values | tree | reward | values of the tree's states
 greedy | float | reward | return of a greedy episode of the task
 drawn | [D] | reward | returns of all episodes drawn before some were kept
 batch | flag | | the component sees the whole optimiser batch at once
+seconds | [K] | seconds | duration of the environment's step after each action
 every_row | flag | | rows without advantage are scored as well
 zero_at_reference | flag | | where the policy is its reference, the gradient is 0
 anchor | flag | | ratios are taken against the policy before the update

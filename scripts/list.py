@@ -44,6 +44,7 @@ from ..registry import Registry
 from ..rewards import REWARDS, VERIFIERS, BatchReward, GroupReward, StepReward
 from ..rewards.algebra import Composite
 from ..teachers import TEACHERS
+from ..teachers.budgets import ALLOCATORS
 from ..teachers.requests import REQUESTS
 from .docstrings import paper, summary
 from .list_envs import envs, select_rows, tags
@@ -57,7 +58,8 @@ from .list_terminal import print_tables
 class ListOptions:
     what: tyro.conf.Positional[tuple[str, ...]] = ()
     """Tables: envs, agents, histories, suites, learners, teachers, requests, recipes, rewards, verifiers, all of these
-    by default; or bonuses, components, designers, engines, measures, models, searches, tags or values (of searches).
+    by default; or allocators (of --budget), bonuses, components, designers, engines, measures, models, searches, tags
+    or values (of searches).
     Further words filter the rows: the name or the summary must contain each word; of environments, a word may also
     stand for a tag ("planning"). Whole names of recipes, components, stages, measures, teachers, rewards, bonuses,
     histories, agents, designers, searches, values or verifiers show these in full."""
@@ -371,6 +373,7 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
 
 
 ON_REQUEST: dict[str, Callable[[], list[Row]]] = {
+    "allocators": lambda: _rows_with_parameters(ALLOCATORS),
     "bonuses": bonuses,
     "components": components,
     "designers": designers,

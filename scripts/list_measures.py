@@ -77,6 +77,7 @@ _OTHERS = {
     **dict.fromkeys(("batch", "every_row", "zero_at_reference", "after_update"), "the loss of every run"),
     "gradient_influence": "every run, for rewards that learn from it",
     "milestones": "ProgramSynthesis-v0 with milestones=True",
+    "seconds": "every run, and environments that report it",
     "anchor": "recipes with the anchor 'policy'",
     **dict.fromkeys(("logp_teacher", "teacher_model"), "--teacher-model"),
     "objective_rewards": "reward gradient-influence",

@@ -21,6 +21,7 @@ TREE = "split_tree(spacing=1,splits=1)"
 ANSWER = "guided(trigger='always',where='chunks')"
 VINE = "vine(at='token',every=1,continuations=2)"
 LESSON = f"palaestra/TutorDialogue-v0 {UNTRAINED} --prompts 1 --samples 2 --recipe dpo"
+BLOCKS = TURNS.replace("GuessNumber-v0 --axis bits=4", "Recurring-v0 --axis bits=4 episodes=2")
 POKER = GUESS.replace(YES_NO, "palaestra/KuhnPoker-v0 --axis cards=3 hands=1 --context 1000")
 CRITIC = f"{GUESS} --auxiliaries critic"
 PRM = f"{GUESS} --steps 2 --auxiliaries implicit_prm(lr=1e-3)"
@@ -76,6 +77,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "token_reward": (GUESS, "token_reward --adjustments token_reward_weight"),
     },
     "returns": {
+        "dual_gae": (f"{TURNS} --auxiliaries critic --returns gae", "dual_gae(inner_decay=0.5)"),
         "flow_return": (f"{GUESS} --auxiliaries velocity", "flow_return"),
         "gae": (CRITIC, "gae"),
         "given": (f"{AGAIN} --replay recompose", "given --baseline none --scale none"),
@@ -89,6 +91,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "outcome_by_turn": (TURNS, "outcome_by_turn"),
         "prioritised_terms": (f"{GUESS} --shaping count-bonus --steps 2", "prioritised_terms"),
         "process_to_go": (f"{TURNS} --shaping count-bonus", "process_to_go"),
+        "round_return": (f"{BLOCKS} --returns turn_return", "round_return"),
         "rto": (TAUGHT, "rto"),
         "segment_gain": (f"{GUESS} --rollout {VINE}", "segment_gain"),
         "success": (f"{GUESS} --shaping count-bonus", "success"),
@@ -136,12 +139,14 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "unguided": (f"{GUESS} --rollout guided(trigger='always',merge='add',count=2)", "unguided"),
         "pruned_depths": (f"{GUESS} --rollout {TREE}", "pruned_depths"),
         "pruned_width": (f"{GUESS} --rollout {TREE} --prompts 6", "pruned_width"),
+        "until_success": (BLOCKS, "until_success"),
         "unshared": (f"{GUESS} --rollout {TREE}", "unshared"),
         "untruncated": (CUT, "untruncated"),
         "within_length": (GUESS, "within_length(share=0.4)"),
         "without_errors": (TURNS, "without_errors"),
     },
     "weights": {
+        "duration": (TURNS, "duration"),
         "length_preference": (GUESS, "length_preference(power=1.0)"),
         "priorities": (f"{GUESS} --axis terms=2:6 --steps 3", "priorities"),
         "roles": (f"{GUESS} --rollout self_play", "roles(factors={'solver':0.5})"),
@@ -171,6 +176,11 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "frozen": (f"{THREE} --reference previous", "frozen"),
         "on_stall": (f"{THREE} --eval-every 1 --eval-episodes 1", "on_stall(patience=1,min_gain=2.0)"),
         "periodic": (THREE, "periodic(every=1)"),
+        "reptile": (THREE, "reptile(inner=1)"),
+    },
+    "balance": {
+        "amft": (f"{GUESS} --recipe chord_mu", "amft"),
+        "none": (f"{GUESS} --recipe chord_mu --balance amft", "none"),
     },
     "reduction": {
         "sequence_mean": (f"{GUESS} --reduction token_mean", "sequence_mean"),
@@ -198,6 +208,7 @@ CHANGES: dict[str, set[str]] = {
     "adjustments": {"advantage"},
     "masks": {"tokens"},
     "weights": {"weight"},
+    "balance": {"weight"},
     "corrector": {"factor"},
     "surrogate": {"surrogate"},
     "regularisers": {"penalty"},
@@ -236,8 +247,8 @@ def test_a_component_changes_what_its_stage_is_there_to_change(stage, name, step
     elif name in METERS:
         assert METERS[name] in set(changed.metrics[-1]) - set(plain.metrics[-1])
     else:
-        # A tree or a vine samples as before, and branches off afterwards.
-        further = ("nodes",) if name == "vine" else ()
+        # A tree or a vine samples as before, and branches off afterwards; the policy returns to its reference.
+        further = {"vine": ("nodes",), "reptile": ("actions",)}.get(name, ())
         if stage != "reference":
             # Where other episodes have no advantage, others are compared with the reference, before all else.
             plain, changed = plain.without("logp_ref"), changed.without("logp_ref")

@@ -49,6 +49,7 @@ TEACHERS: dict[str, str] = {
 }
 """Measure -> a step with a teacher that reads it."""
 UNREAD = {
+    **{f"{what}_{form}": "logged" for what in ("form", "won") for form in ("boxed", "tag", "bare")},
     "achieved": "environments with subgoals tell it, so that no judge is asked",
     "atom_scores": "read of thoughts in tags, which no model of these tests writes",
     "echo_run": "says how echo_logps was measured",

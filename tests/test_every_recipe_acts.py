@@ -71,6 +71,7 @@ CHANGES: dict[str, set[str]] = {
     "regularisers": {"penalty"},
     "reduction": {"reduction"},
     "streams": {"streams"},
+    "balance": {"weight"},
     "reference": {"logp_ref"},
     "guards": {"updates"},
     "origins": {"tokens"},

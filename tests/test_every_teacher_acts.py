@@ -3,8 +3,10 @@ the command line (see `one_step`); what its proposals ask of the learner is done
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from palaestra.teachers import TEACHERS
+from palaestra.teachers.budgets import ALLOCATORS
 from palaestra.teachers.requests import REQUESTS
 
 from .one_step import GUESS  # isort: skip
@@ -27,12 +29,14 @@ LINES: dict[str, tuple[str, str]] = {
 }
 """Teachers that begin like the uniform one, and what makes them begin earlier."""
 
-BY_SCHEDULE = {"annealed", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "tiers", "token-budget"}
+BY_SCHEDULE = {
+    *("annealed", "blocks", "cumulative", "cyclical", "dapo", "format-stages", "horizon", "tiers", "token-budget"),
+}
 """Teachers that do not follow outcomes, but their number."""
 LATE = {
     *("adarft", "adr", "history-variance", "look-back", "look-back-and-forward", "odm", "oracle-window"),
     *("plr-entropy", "plr-least-confidence", "plr-min-margin", "pudf", "reasoning-gym", "rlve", "rlve-down"),
-    *("sequential", "sfl", "spdl", "spdl-delta"),
+    *("sequential", "task-order", "sfl", "spdl", "spdl-delta"),
 }
 """Teachers that follow outcomes after more of them than three steps have; tests/teachers/test_every_teacher_reacts.py
 gives them as many."""
@@ -49,3 +53,16 @@ def test_a_teacher_proposes_by_outcomes_and_its_requests_are_carried_out(name, s
     asks = {key for key in TEACHERS[name].asks if not REQUESTS[key].label}
     assert any(asked) == (bool(asks) and name != "puzzlecraft")  # which asks in another mode only
     assert all(keys <= set(row.get("done", ())) for keys, row in zip(asked, mine.proposals))
+
+
+def test_the_episodes_of_a_step_are_shared_out_by_the_success_rates_of_its_questions(step):
+    line = f"{PLACES} --pool 6 --teacher random --samples 4 --steps 2".replace("--samples 2 ", "")
+    mine = step(f"{line} --budget knapsack(high=9,decay=1.0)")
+    assert mine.first_difference(step(line)) == "number"
+    first, second = mine.values("number")
+    assert first == [4] * 12  # of unknown questions
+    played: dict[str, list[float]] = {}
+    for row in mine.proposals[:12]:
+        played.setdefault(row["task_id"], []).append(row["success"])
+    rates = [float(np.mean(played.get(row["task_id"], [0.5]))) for row in mine.proposals[12:]]
+    assert second == ALLOCATORS["knapsack"](rates, 48, low=2, high=9).tolist()

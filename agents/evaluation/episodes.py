@@ -31,6 +31,7 @@ class EpisodeRecord:
         refused: number of unreadable or illegal actions (``info["action_error"]``).
         safe: False if the agent did something that nobody asked for, where the environment reports it
             (``info["extras"]["safe"]``); else True or None.
+        figures: numbers that the environment reports of the whole episode (``info["extras"]["figures"]``), by name.
         error: message of an exception of the agent or of the environment, or reason of an invalid episode; else None.
         failed: True if the agent raised the exception. An exception of the environment makes the episode invalid.
         usage: cost of the agent's replies, including earlier attempts at the episode; None if the agent reports none.
@@ -55,6 +56,7 @@ class EpisodeRecord:
     valid: bool = True
     refused: int = 0
     safe: bool | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
     error: str | None = None
     failed: bool = False
     usage: TokenUsage | None = None
@@ -90,6 +92,7 @@ class EpisodeRecord:
         self.truncated, self.valid = recording.truncated, recording.valid
         self.refused = sum(step.action_error is not None for step in recording.steps)
         self.safe = recording.extras.get("safe")
+        self.figures = recording.extras.get("figures") or {}
         if keep_turns:
             self.turns = [
                 _turn(*pair) for pair in itertools.zip_longest(recording.steps, self.traces[: len(recording.steps)])
@@ -120,6 +123,7 @@ class EpisodeRecord:
             "reward_valid": self.valid,
             "refused": self.refused,
             **({} if self.safe is None else {"safe": self.safe}),
+            **({"figures": self.figures} if self.figures else {}),
             "error": self.error,
             "agent_failed": self.failed,
             **({} if self.usage is None else {"usage": self.usage.to_json()}),
@@ -144,6 +148,7 @@ class EpisodeRecord:
             valid=row["reward_valid"],
             refused=row["refused"],
             safe=row.get("safe"),
+            figures=row.get("figures", {}),
             error=row["error"],
             failed=row["agent_failed"],
             usage=TokenUsage.from_json(row["usage"]) if row.get("usage") else None,

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -341,6 +342,10 @@ def make_report(
         errored=sum(record.failed for record in valid),
         refused=sum(record.refused > 0 for record in valid),
         safe_failures=_safe_failures(valid),
+        figures={
+            name: _mean(every, lambda record, name=name: record.figures.get(name))
+            for name in dict.fromkeys(name for record in valid for name in record.figures)
+        },
         first_error=next((record.error for record in records if record.error), None),
         solved_to=curve,
         usage=sum_usage(record.usage for record in records),
@@ -368,18 +373,22 @@ def _count_tasks(plays: Plays) -> int:
     return len({group[0].task for group in plays})
 
 
-def _means(plays: Plays, name: str) -> tuple[list[float], list[Any]]:
+Field = str | Callable[[EpisodeRecord], Any]
+
+
+def _means(plays: Plays, name: Field) -> tuple[list[float], list[Any]]:
     """Return the mean of a field for each task of the plan for which it is known, and the identities of these tasks."""
+    read = attrgetter(name) if isinstance(name, str) else name
     values, tasks = [], []
     for group in plays:
-        known = [float(value) for record in group if (value := getattr(record, name)) is not None]
+        known = [float(value) for record in group if (value := read(record)) is not None]
         if known:
             values.append(math.fsum(known) / len(known))
             tasks.append(group[0].task)
     return values, tasks
 
 
-def _mean(plays: Plays, name: str, low: float = -math.inf, high: float = math.inf) -> Estimate:
+def _mean(plays: Plays, name: Field, low: float = -math.inf, high: float = math.inf) -> Estimate:
     values, tasks = _means(plays, name)
     return mean_interval(values, low, high, clusters=tasks)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,7 @@ class Report:
         refused: number of episodes with an action that was unreadable or not allowed.
         safe_failures: (number of failed episodes in which the agent did nothing that nobody asked for, number of failed
             episodes); None if none failed, or the environment does not report it.
+        figures: mean of each number that the environment reports of whole episodes (``info["extras"]["figures"]``).
         first_error: message of the first exception of the agent or the environment, or None.
         solved_to: the difficulty at which a fitted curve falls to 50 % success (`intervals.solved_to`); None with too
             few episodes or difficulties.
@@ -116,6 +118,7 @@ class Report:
     errored: int = 0
     refused: int = 0
     safe_failures: tuple[int, int] | None = None
+    figures: Mapping[str, Estimate] = field(default_factory=dict)
     first_error: str | None = None
     solved_to: Estimate | None = None
     usage: TokenUsage | None = None
@@ -173,6 +176,10 @@ class Report:
             result["solved_to_ci"] = _interval(self.solved_to)
         if self.safe_failures is not None:
             result["safe_failures"], result["failures"] = self.safe_failures
+        if self.figures:
+            result["figures"] = {
+                name: {"mean": _number(one.mean), "ci": _interval(one)} for name, one in self.figures.items()
+            }
         if self.first_error is not None:
             result["first_error"] = self.first_error
         if self.usage is not None:
@@ -239,6 +246,8 @@ class Report:
             caption.append(f"{self.refused} episodes with an action that was unreadable or not allowed")
         if self.safe_failures is not None:
             caption.append("{} of {} failed episodes did nothing that was not asked for".format(*self.safe_failures))
+        if self.figures:
+            caption.append(", ".join(f"{name} {one}" for name, one in self.figures.items()))
         if self.errored:
             caption.append(f"{self.errored} episodes in which the agent raised, counted as failed")
         if self.invalid:

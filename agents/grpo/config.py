@@ -68,8 +68,14 @@ class TrainConfig:
     pool: int = option(
         default=0,
         group="practice",
-        says="number of fixed tasks, drawn once, that the teacher chooses from, like the prompts of a data set; 0: "
-        "the teacher chooses parameters, and every task is new.",
+        says="number of fixed tasks that the teacher chooses from; 0: it chooses parameters, and every task is new.",
+    )
+    budget: str | None = option(
+        default=None,
+        group="practice",
+        says="allocator that shares out the episodes of a step, prompts x samples, among its tasks by their success "
+        'rates: "knapsack(low=2, high=32)"; see `palaestra list allocators`. Without `pool`, tasks of equal parameters '
+        "share a rate.",
     )
     recipe: str = option(default="grpo", says="registered recipe, or module:name of your own recipe.")
     stages: Annotated[StageOverrides, tyro.conf.arg(name="")] = option(

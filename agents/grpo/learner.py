@@ -35,6 +35,7 @@ from .ranks.leader import Ranks, single_process_passes
 from .rollouts.context_check import check_context, token_limits
 from .run.collapse import SuccessWatch
 from .run.defaults import choose_prompt_form, describe_defaults, precision_notices, take_open_values
+from .run.durations import DurationLog
 from .run.folder import RunFolder, checkpoint_errors, find_checkpoint, newest_checkpoint, refuse_changes
 from .run.full_paths import with_absolute_paths
 from .run.health import DeadRun, Health, StepSigns
@@ -361,7 +362,8 @@ class Learner:
         places = (parts.environments, parts.teacher, played, teacher, passes, measured, parts.rewriter)
         engine, spare = self.policy_engine, update.pending_bytes
         parts.update = update
-        parts.collector = TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies)
+        durations = DurationLog(self.folder)
+        parts.collector = TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies, durations)
         parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
         if checkpoint is None:
             parts.collector.prepare_streams()

@@ -89,6 +89,12 @@ class OptimizerSteps:
             mine, other = self._values(weight), self._values(theirs).to(weight.dtype)
             mine.lerp_(other, share) if share < 1 else mine.copy_(other)
 
+    @torch.no_grad()
+    def return_to_reference(self) -> None:
+        """Set the policy to the reference."""
+        for weight, theirs in zip(self.model.parameters(), self.reference.parameters(), strict=True):
+            self._values(weight).copy_(self._values(theirs))
+
     @staticmethod
     def _values(weight: Any) -> Tensor:
         """Return this process's part of a weight."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import teachers
 from ...errors import InputError
+from ...teachers.budgets import Budgeted
 from ..engines.engine import check_engine, check_ranks
 from ..engines.policy_engine import PolicyEngine
 from ..language.model import LanguageModel
@@ -21,10 +22,11 @@ from .objective.notices import apply_overrides
 from .objective.objective import Objective
 from .objective.split_objective import check_separable, make_training_side
 from .ranks.leader import Ranks
-from .recipes import RECIPES, Recipe
+from .recipes import RECIPES, Component, Recipe
 from .rollouts.environments import Environments
 from .rollouts.independent import Strategy
 from .run.evaluations import Evaluations
+from .run.mixture import embed_prompts
 from .run.trackers import TRACKERS
 from .teacher_requests.requests import check_requests_known
 from .teacher_requests.rewriting import Rewriter
@@ -126,12 +128,22 @@ def make_parts(config: TrainConfig, recipe: Recipe, engine: PolicyEngine, ranks:
         objective = make_training_side(collecting, supplies, distils)
     for terms in (objective.rollout_terms, *objective.streams) if ranks else ():
         Ranks.check(terms.loss, config.recipe)
+    if ranks and objective.balance.target.reads_slope:
+        raise InputError(
+            f"the balance {recipe.balance} measures gradients in one process; train without --nproc, or take "
+            f"{recipe.balance.name}(utility_rate=0)."
+        )
     head = {"--fp32-head": {"fp32_head"}} if config.fp32_head else {}
     check_engine(*config.serving, collecting.engine_needs | head)
     if config.lora and recipe.reference.name != "frozen" and "logp_ref" in objective.needs | collecting.needs:
         raise InputError(
             f"the reference policy {recipe.reference} cannot follow low-rank adapters, whose reference is the "
             "base model; train without --lora, or take --reference frozen."
+        )
+    if objective.reference.target.returns_policy and (ranks or config.dtype != "float32"):
+        raise InputError(
+            f"the reference policy {recipe.reference} sets the policy's weights, which must be float32 and in one "
+            "process; train without --dtype and --nproc."
         )
     author = config.requests.rewriter
     rewriter = Rewriter(config.requests, None if author == "policy" else find_agent(author))
@@ -147,13 +159,21 @@ def make_practice_teacher(config: TrainConfig, environments: Environments, **ran
             both.
 
     Raises:
-        InputError: the teacher is unknown, or an option or the space of tasks is unsuitable for it.
+        InputError: the teacher or the allocator of its budget is unknown, or an option or the space of tasks is
+            unsuitable for it.
     """
     space = environments.param_space
     tasks = teachers.fixed_pool(config.teacher, space, config.pool, config.seed) if config.pool else space
     options = {**environments.range_options, **range_options, **config.teacher_options}
     if isinstance(options.get("generator"), str):  # an agent that writes tasks
         options["generator"] = find_agent(options["generator"])
+    if environments.families and getattr(teachers.TEACHERS[config.teacher], "asks_embeddings", False):
+        env = environments.take()
+        options.setdefault("embeddings", embed_prompts(env, environments.families))
+        environments.give_back(env)
     teacher = teachers.make(config.teacher, tasks, seed=config.seed, **options)
+    if config.budget is not None:
+        allocator = Component.parse(config.budget)
+        teacher = Budgeted(teacher, allocator.name, **{"rollouts": config.samples, **allocator.params})
     teacher.expect(max(config.steps, 1) * config.prompts)  # one outcome per group
     return teacher

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from ...checks import check_record, option, record
-from ...errors import InputError
+from ...errors import InputError, unknown_name
 
 
 @record
@@ -49,9 +49,21 @@ class WarmUp:
         "copy names out of long prompts learns this sooner if it is trained on the prompts, too.",
     )
 
+    formats: tuple[str, ...] = option(
+        default=(),
+        says="forms of answers in which solutions are demonstrated, one drawn for each: boxed, tag or last_line; by "
+        "default that of the environment. For questions that read an answer in any form.",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "formats", tuple(self.formats))  # a list in the file of a run
+
     def check(self) -> None:
         """Raise InputError for a value out of range; not on construction, as the command line would wrap the text."""
         check_record(self, "warmup.")
+        for form in self.formats:
+            if form not in ("boxed", "tag", "last_line"):
+                raise unknown_name("form of demonstrated answers (warmup.formats)", form, ("boxed", "tag", "last_line"))
         if self.explore == 1:
             raise InputError("warmup.explore must be a share below 1, so that some episodes show solutions.")
 

@@ -27,7 +27,7 @@ from .batch.passes import Passes
 from .batch.tally import Tally
 from .batch.trajectory import Group, Origin
 from .config import TrainConfig
-from .measures.influence import gradient_products
+from .measures.influence import gradient_products, last_layer_gradient, utility_slope
 from .objective.advantages import StreamTerms
 from .objective.loss import WeightedBatch, accumulate_gradients
 from .objective.notices import updates_per_batch
@@ -162,6 +162,8 @@ class Update:
         """
         self.steps.set_rate(rate)
         tally, statistics = Tally(), UpdateStatistics(rate)
+        balance = self.objective.balance.refresh()
+        slope = self._measure_slope(groups, streams) if balance.reads_slope else 0.0
         minibatches = self._weigh_minibatches(groups, streams)
         self.has_signal = any(weighted.has_signal for minibatch in minibatches for weighted in minibatch)
         before = [guard for guard in self.objective.guards if "after_update" not in guard.needs]
@@ -183,7 +185,19 @@ class Update:
                 tally.add_all(auxiliary.refresh().update(rollouts.batch, self.passes))
         for producer in self.objective.copies:
             producer.refresh().follow(self.model)
-        return tally, statistics.values()
+        moved = {} if balance.share is None else balance.after_step(_sampled_entropy(groups), slope)
+        return tally, {**statistics.values(), **moved}
+
+    def _measure_slope(self, groups: Sequence[Group], streams: Sequence[Sequence[Group]]) -> float:
+        """Measure the slope of the utility by the share of imitation (`measures.influence.utility_slope`): the utility
+        is that of every other group, and the rest are trained on."""
+        objective, state = self.objective, self.objective.state_dict()
+        objective.balance.target.share = None  # gradients before they are weighed
+        parts = [(groups[::2], None), (groups[1::2], None), *zip(streams, objective.streams, strict=True)]
+        found = [last_layer_gradient(self.weigh(some, terms), self.model, self.passes) for some, terms in parts]
+        objective.load_state_dict(state)  # weighting may advance the memory of components
+        utility, reinforcement, *imitation = found
+        return utility_slope(utility, np.sum(imitation, axis=0), reinforcement)
 
     def update_reward_weights(self, groups: Sequence[Group]) -> dict[str, float]:
         """Let rewards that depend on the gradients of their objectives learn from a step's episodes, before the policy
@@ -335,7 +349,9 @@ class Update:
         if share is None or self.reference is None:
             return False
         self.steps.move_reference(share)
-        if share == 1 and rule.clears_optimizer:
+        if rule.returns_policy:
+            self.steps.return_to_reference()
+        if (share == 1 or rule.returns_policy) and rule.clears_optimizer:
             self.steps.reset()
         return share == 1
 
@@ -362,6 +378,14 @@ class Update:
 _POLICY_MEASUREMENTS = frozenset({"logp_old", "entropy", "hidden"})
 """Measurements that one pass through the policy at the beginning of the update makes."""
 _FIELDS = frozenset(item.name for item in fields(Batch) if item.default is None) - {"head"}
+
+
+def _sampled_entropy(groups: Sequence[Group]) -> float | None:
+    """Return the mean of -log p over the tokens that the policy sampled, an estimate of its entropy in nats that costs
+    no pass; None without any."""
+    turns = [turn for group in groups for t in group.valid for turn in t.turns]
+    logps = [logp for turn in turns for logp, o in zip(turn.logps, turn.token_origins) if o == Origin.POLICY]
+    return -math.fsum(logps) / len(logps) if logps else None
 
 
 def split_groups(groups: Sequence[Group], count: int) -> list[list[Group]]:

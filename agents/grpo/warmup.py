@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...rewards.answers import present
 from ..language.model import LanguageModel
 from ..oracle import has_solver
 from .batch.batch import collate
@@ -73,6 +74,12 @@ class Syllabus:
                 f"{type(env.unwrapped).__name__} has no solver whose solutions a warm-up could show; take "
                 "--warmup.steps 0, with a --model that can play already."
             )
+        self.formats, read = settings.formats, getattr(env.unwrapped, "answer_format", None)
+        if self.formats and read != "any":
+            raise InputError(
+                f"warmup.formats shows answers as {' and '.join(self.formats)}, but {type(env.unwrapped).__name__} "
+                f"reads them as {read!r} alone; take an environment with answer_format 'any'."
+            )
         if self.explore:
             rng = np.random.default_rng(0)
             env.reset(seed=0, options={"params": self._draw_other(rng)})
@@ -93,6 +100,10 @@ class Syllabus:
         if action is None:
             raise InputError(f"{type(inner).__name__} has no random answers to show; leave --warmup.explore out.")
         return inner.write_action(action)
+
+    def form(self, rng: np.random.Generator) -> str:
+        """Draw the form of a demonstrated answer."""
+        return str(rng.choice(self.formats)) if self.formats else "any"
 
     def _draw_other(self, rng: np.random.Generator) -> dict[str, Any]:
         for _ in range(1000):
@@ -130,11 +141,13 @@ def demonstrate(
     params: dict[str, Any],
     context: int,
     guess: Callable[[gymnasium.Env[Any, Any]], Any] | None = None,
+    form: str = "any",
 ) -> Trajectory:
     """Record an episode of the environment's oracle as tokens, up to the last turn that fits into ``context`` tokens.
 
     Args:
         guess: function that returns the actions in place of the oracle.
+        form: answer format in which the actions are written, of those that the environment reads; "any": as they are.
     """
     renderer = language.renderer
     observation, first = env.reset(seed=seed, options={"params": params})
@@ -143,6 +156,7 @@ def demonstrate(
     done, used = False, 0
     while not done:
         action = env.get_wrapper_attr("oracle")() if guess is None else guess(env)
+        action = present(action, form)
         fresh = bool(info.get("fresh"))
         act_ids = renderer.action_ids(action)
         obs_ids = renderer.observation(observation, first=fresh or not turns)
@@ -203,7 +217,7 @@ def warm_up(
         guess = partial(syllabus.guess, rng=rng)
         lessons = [(*syllabus.draw(rng), s) for s in seeds]
         episodes = [
-            demonstrate(env, language, s, params, limits.context, guess if guessed else None)
+            demonstrate(env, language, s, params, limits.context, guess if guessed else None, syllabus.form(rng))
             for params, guessed, s in lessons
         ]
         for group in optimizer.param_groups:

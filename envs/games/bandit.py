@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import check_choice
 from ...errors import unknown_name
 from ..game import Game, Transition
 from ..param_space import ChoiceAxis, FloatAxis, IntAxis, ParamSpace
@@ -79,6 +81,7 @@ class Bandit(Game):
         gap (0.5 to 0.4, harder downwards, on request 0.8 to 0.1): distance of the best mean from the second; all means
             lie in 0.05 to 0.95.
         payout ("bernoulli", "gaussian"): the distribution of payouts.
+        solver (constructor, "ucb" or "thompson", default "ucb"): the rule of the oracle, whose play is demonstrated.
         pay (constructor, "regret", "sampled" or "imitation", default "regret"): the kind of reward.
 
     Observation:
@@ -97,7 +100,9 @@ class Bandit(Game):
         is the sum of "regret" rewards so far. An answer that cannot be read uses up a turn without a pull; truncated
         after twice the horizon. ``info`` also has ``regret``, the total regret so far, and ``followed_ucb``,
         ``best_arm`` and ``greedy``, which are True if the arm pulled in this turn is UCB's, is the best one, or had the
-        best mean payout so far; None without a pull. Always pulling one arm succeeds if this is the best arm by chance;
+        best mean payout so far; None without a pull. ``info["extras"]["figures"]``, which an evaluation averages, has
+        their shares, ``regret``, ``suffix_fail`` (1 if the best arm is not pulled in the second half) and ``min_frac``
+        (arms x pulls of the rarest arm / pulls). Always pulling one arm succeeds if this is the best arm by chance;
         so does alternating between two arms if one of them is. The greedy player's success does not fall much with
         difficulty, as half of the games mislead this player at every difficulty.
 
@@ -115,8 +120,13 @@ class Bandit(Game):
     )
     blind_loops = (("1", "2"),)
 
-    def __init__(self, *, pay: str = "regret", **kwargs: Any):
+    supplies = frozenset({"figures"})
+    keeps_states = True
+
+    def __init__(self, *, pay: str = "regret", solver: str = "ucb", **kwargs: Any):
         super().__init__(**kwargs)
+        super().__init__(**kwargs)
+        self.solver = check_choice("solver", solver, tuple(SOLVERS))
         if pay not in PAYS:
             raise unknown_name("pay", str(pay), PAYS)
         self.pay = pay
@@ -137,8 +147,8 @@ class Bandit(Game):
             if share >= gap - 1e-3:
                 continue
             scaled_means = tuple([(mean - lowest) / (highest - lowest) for mean in means])
-            chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
-            hidden = BanditArms(kind, means, scaled_means, tuple(map(tuple, chance.tolist())), share * horizon)
+            chance = _draw_chance(rng, kind, arms, horizon)
+            hidden = BanditArms(kind, means, scaled_means, chance, share * horizon)
             if expected_regret(ucb_arm, hidden) > hidden.allowed:
                 continue
             if misleading:
@@ -148,6 +158,13 @@ class Bandit(Game):
                 if expected_regret(greedy_arm, replace(hidden, means=other[0], chance=other[1])) <= hidden.allowed:
                     continue
             return BanditState(hidden, (0,) * arms, (0.0,) * arms)
+
+    def replay(self, state: BanditState, seed: int) -> BanditState:
+        rng, hidden = np.random.default_rng(seed), state.arms
+        while True:  # as in `start`: only payouts with which the oracle succeeds
+            hidden = replace(hidden, chance=_draw_chance(rng, hidden.kind, len(hidden.means), hidden.horizon))
+            if expected_regret(ucb_arm, hidden) <= hidden.allowed:
+                return replace(state, arms=hidden)
 
     def content_of(self, episode: BanditState) -> str:
         return f"{episode.arms.kind} {episode.arms.means} {episode.arms.chance}"
@@ -211,7 +228,10 @@ class Bandit(Game):
         return observation, reward, terminated, truncated, info
 
     def oracle(self, state: BanditState) -> str:
-        return str(ucb_arm(state.counts, state.sums) + 1)
+        return str(SOLVERS[self.solver](state) + 1)
+
+    def measure_states(self, states: Sequence[BanditState], name: str) -> dict[str, float] | None:
+        return exploration_figures(states) if sum(states[-1].counts) == states[-1].arms.horizon else None
 
     def random_action(self, episode: BanditState, rng: np.random.Generator) -> str:
         return str(rng.integers(1, len(episode.counts) + 1))
@@ -219,6 +239,11 @@ class Bandit(Game):
     def heuristic_action(self, episode: BanditState) -> str:
         """Return the greedy player's arm."""
         return str(greedy_arm(episode.counts, episode.sums) + 1)
+
+
+def _draw_chance(rng: np.random.Generator, kind: str, arms: int, horizon: int) -> tuple[tuple[float, ...], ...]:
+    chance = rng.random((arms, horizon)) if kind == "bernoulli" else rng.standard_normal((arms, horizon))
+    return tuple(map(tuple, chance.tolist()))
 
 
 def ucb_arm(counts: Sequence[int], sums: Sequence[float], t: int | None = None) -> int:
@@ -243,6 +268,47 @@ def greedy_arm(counts: Sequence[int], sums: Sequence[float]) -> int:
         return counts.index(0)
     means = [total / count for count, total in zip(counts, sums)]
     return means.index(max(means))
+
+
+def thompson_arm(state: BanditState) -> int:
+    """Return the arm with the largest draw from its posterior: beta with a uniform prior of Bernoulli means, normal
+    around the mean payout of Gaussian arms, of which those not yet pulled come first. A function of the state alone:
+    the draw is seeded by the payouts."""
+    if state.arms.kind == "gaussian" and 0 in state.counts:
+        return state.counts.index(0)
+    rng = np.random.default_rng([*state.counts, *(round(abs(total) * 1e6) for total in state.sums)])
+    counts, sums = np.array(state.counts), np.array(state.sums)
+    if state.arms.kind == "gaussian":
+        return int(np.argmax(rng.normal(sums / counts, NOISE / np.sqrt(counts))))
+    return int(np.argmax(rng.beta(1 + sums, 1 + counts - sums)))
+
+
+SOLVERS: dict[str, Callable[[BanditState], int]] = {
+    "ucb": lambda state: ucb_arm(state.counts, state.sums),
+    "thompson": thompson_arm,
+}
+
+
+def exploration_figures(states: Sequence[BanditState]) -> dict[str, float]:
+    """Return figures of how a finished game was explored ("When Greedy Wins", arXiv 2509.24923): the shares of pulls of
+    the best arm, of the greedy arm and of UCB's, the regret, whether the best arm was never pulled in the second half,
+    and K x (pulls of the rarest of the K arms) / all pulls.
+
+    Args:
+        states: states of the game from the start to the end; a turn without a pull repeats a state.
+    """
+    end, best = states[-1], int(np.argmax(states[-1].arms.means))
+    pulls = [after for before, after in itertools.pairwise(states) if after.counts != before.counts]
+    half = next(state for state in states if sum(state.counts) == end.arms.horizon // 2)
+    ucb, top, greedy = (sum(flags) / len(pulls) for flags in zip(*(after.last for after in pulls)))
+    return {
+        "best_arm": top,
+        "greedy": greedy,
+        "followed_ucb": ucb,
+        "regret": end.regret,
+        "suffix_fail": float(end.counts[best] == half.counts[best]),
+        "min_frac": len(end.counts) * min(end.counts) / sum(end.counts),
+    }
 
 
 def expected_regret(choose: Choice, arms: BanditArms) -> float:

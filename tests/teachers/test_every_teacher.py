@@ -43,6 +43,8 @@ OPTIONS = {
     "format-ladder": {"floor": 0.3, "group": 2},
     "format-stages": {"tasks": 25},
     "sequential": {"floor": 0.3, "window": 5},
+    "blocks": {"tasks": 25},
+    "task-order": {"floor": 0.3, "window": 5},
     "look-back": {"floor": 0.3, "window": 5},
     "look-back-and-forward": {"window": 5},
     "cumulative": {"plan": 30},

@@ -21,6 +21,7 @@ SPACE = ParamSpace([IntAxis("level", 0, LEVELS - 1)])
 ROUNDS, BATCH, GROUP = 80, 8, 8
 
 BY_SCHEDULE = {
+    "blocks": "draws blocks of arms uniformly",
     "annealed": "the mixture of stages depends on the number of proposals alone",
     "tiers": "the mixture of tiers depends on the number of proposals alone",
     "cumulative": "a stage is added after each number of proposals in its plan",

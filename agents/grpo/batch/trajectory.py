@@ -54,6 +54,10 @@ class Turn:
             action tokens up to the end of the part, reward of the part).
         origins: `Origin` of each action token; () if the policy sampled all.
         entropies: entropy in nats of the distribution that each action token was drawn from; () if not recorded.
+        solved: True if the environment has reported success by the end of this turn: ``info["is_success"]``, or the
+            extra "solved" of a block of episodes.
+        seconds: duration of the environment's step: the extra "seconds" of an environment that reports one, or else
+            measured; 0 unless a component needs it.
         fresh: True if the context restarts here: ``obs_ids`` is all that the model sees before the action.
     """
 
@@ -74,6 +78,8 @@ class Turn:
     origins: tuple[int, ...] = ()
     entropies: tuple[float, ...] = ()
     fresh: bool = False
+    solved: bool = False
+    seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if len(self.act_ids) != len(self.logps):

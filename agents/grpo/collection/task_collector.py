@@ -30,6 +30,7 @@ from ..rollouts.episode_player import EpisodePlayer, FinishedEpisode
 from ..rollouts.episode_starts import RolloutTask, Start
 from ..rollouts.guidance import solve
 from ..rollouts.independent import Independent
+from ..run.durations import DurationLog
 from ..run.logs import PlayedProposal
 from ..run.seeds import MEASURE, NOISE, REPLAY, ROLLOUT, STREAM, derive_seed
 from ..run.step_log import Collected
@@ -55,6 +56,8 @@ class TaskCollector:
         rewriter: rewrites prompts if proposals request it; None: the policy rewrites.
         policy_engine: the run's engine, which samples from the policy; torch samples from the model to distil from.
         policies: name -> policy besides the run's own (`policies.Policy`), with an engine and a language model.
+        durations: recorded durations of environment steps, which replace measured ones; None: durations count as
+            measured.
         spare: bytes of GPU memory that the optimiser will allocate later, to be left free.
     """
 
@@ -72,11 +75,13 @@ class TaskCollector:
         policy_engine: PolicyEngine | None = None,
         spare: int = 0,
         policies: Mapping[str, Any] | None = None,
+        durations: DurationLog | None = None,
     ):
         self.config, self.objective, self.environments = config, objective, environments
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
         self._policies = policies or {}
+        self._durations = durations if "seconds" in objective.needs else None
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         if objective.logit_rule is not None:
             self._engine.rule = objective.logit_rule
@@ -150,6 +155,8 @@ class TaskCollector:
         context = RequestContext(player, config.requests, self.rewriter, self._screened)
         run_requests("play", assignments, context)
         groups = self.objective.rollout.refresh().play([assignment.task for assignment in assignments], player)
+        if self._durations is not None:
+            groups = self._durations.repeat(step, round_, groups)
         further_groups = groups[len(assignments) :]
         for assignment, group in zip(assignments, groups[: len(assignments)], strict=True):
             assignment.group = group
@@ -241,6 +248,7 @@ class TaskCollector:
             past=None if self.past is None else PastPlayers(self.past, play_copy),
             others=others,
             policy=policy,
+            timed="seconds" in self.objective.needs,
         )
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:

@@ -88,6 +88,17 @@ def last_turns(batch: Batch, advantage: Tensor, turns: int = 1) -> Tensor:
     return (turns_left(batch) < turns)[batch.turn_of]
 
 
+@MASKS.register("until_success")
+def until_success(batch: Batch, advantage: Tensor) -> Tensor:
+    """Leave out the turns after the first one that the environment reported as a success (`Turn.solved`), where an
+    episode goes on nevertheless: in environments of fixed length, or in a block of episodes (RLinf-VLA, arXiv
+    2510.06710). The remaining turns alone count in denominators."""
+    solved = torch.tensor([turn.solved for t in batch.trajectories for turn in t.turns], dtype=torch.int64)
+    before = solved.cumsum(0) - solved
+    first = torch.arange(len(solved)) - place_of_turn(batch)
+    return (before == before[first])[batch.turn_of]
+
+
 @MASKS.register("unshared")
 @needs("nodes")
 def unshared(batch: Batch, advantage: Tensor) -> Tensor:

@@ -22,6 +22,8 @@ class ReferenceRule:
 
     clears_optimizer: bool = False
     """True if the optimiser's state is cleared when the reference is replaced."""
+    returns_policy: bool = False
+    """True if the policy returns to the reference each time that the reference has moved."""
     moves: bool = True
     """False if the reference always is the starting policy."""
 
@@ -135,3 +137,28 @@ class OnStall(ReferenceRule):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._best, self._since = state["best"], state["since"]
+
+
+@REFERENCES.register("reptile")
+class Reptile(ReferenceRule):
+    """Move the reference to the policy by ``share`` after every ``inner`` optimiser batches, and return the policy to
+    it: theta <- theta + share (phi - theta), phi being the policy after its inner steps from theta (Reptile, arXiv
+    1803.02999; RAMario, arXiv 2305.09655).
+
+    With the teacher "blocks" the inner steps are on one environment, so that theta moves to where few steps suffice for
+    each. ``share`` = 1 leaves the policy as it is.
+
+    Args:
+        clear: clear the optimiser's state each time.
+    """
+
+    returns_policy = True
+    needs = frozenset({"logp_ref"})  # the reference must be a model of its own
+
+    def __init__(self, inner: int = 5, share: float = 0.5, clear: bool = False):
+        self.inner = check_count("inner", inner, 1, "optimiser batches")
+        self.share = check_number("share", share, 0.0, 1.0)
+        self.clears_optimizer = clear
+
+    def after_step(self, step: int, metrics: Mapping[str, float]) -> float | None:
+        return self.share if step % self.inner == 0 else None

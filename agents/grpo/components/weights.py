@@ -120,6 +120,17 @@ def turn_discount(batch: Batch, advantage: Tensor, discount: float = 0.9) -> Ten
     return (discount ** place_of_turn(batch).to(advantage.dtype))[batch.turn_of]
 
 
+@WEIGHTS.register("duration")
+@needs("seconds")
+def duration(batch: Batch, advantage: Tensor) -> Tensor:
+    """Duration of the environment's step after the action / mean duration in the batch: in a given time an action of
+    duration d is sampled in proportion to 1 / d, which the weight cancels (RL for MLE agents, arXiv 2509.01684). 1
+    where all durations are 0."""
+    seconds = torch.tensor([turn.seconds for t in batch.trajectories for turn in t.turns], dtype=advantage.dtype)
+    mean = seconds.mean() if len(seconds) else seconds.new_zeros(())
+    return (seconds / mean)[batch.turn_of] if mean > 0 else torch.ones_like(advantage)
+
+
 @WEIGHTS.register("entropy_factor")
 @needs("entropy")
 def entropy_factor(

@@ -48,14 +48,33 @@ def gradient_products(
         return gradients @ gradients.T
     for row, name in enumerate(names):
         alone = [replace(g, trajectories=tuple(_reward_alone(t, name) for t in g.trajectories)) for g in known]
-        weighted = weigh(alone)
-        loss = copy.copy(weighted.loss)
-        loss.regularisers = []
-        with _only(model, weights):
-            accumulate_gradients(model, replace(weighted, loss=loss), passes)
-            slopes = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights]
-            gradients[row] = torch.cat([slope.detach().double().cpu().flatten() for slope in slopes]).numpy()
+        gradients[row] = last_layer_gradient(weigh(alone), model, passes)
     return gradients @ gradients.T
+
+
+def utility_slope(utility: np.ndarray, imitation: np.ndarray, reinforcement: np.ndarray) -> float:
+    """Compute the derivative of a utility by the share mu of imitation in the next step, to first order in its length
+    (AMFT, arXiv 2508.06944), in [-1, 1].
+
+    The step is -(mu imitation + (1 - mu) reinforcement), and the utility is minus the loss of episodes that it leaves
+    out, so that the derivative is utility . (imitation - reinforcement), here divided by |utility| (|imitation| +
+    |reinforcement|); 0 if that is 0. All three are gradients of losses, [W].
+    """
+    size = np.linalg.norm(utility) * (np.linalg.norm(imitation) + np.linalg.norm(reinforcement))
+    return float(utility @ (imitation - reinforcement) / size) if size > 0 else 0.0
+
+
+def last_layer_gradient(weighted: WeightedBatch, model: Any, passes: Passes) -> np.ndarray:
+    """Compute the gradient of a batch's loss, without penalties, with respect to the weights of the model's last layer,
+    float64 [W]; ``model`` must not hold gradients, and holds none afterwards."""
+    weights = [weight for weight in last_layer(model).parameters() if weight.requires_grad]
+    loss = copy.copy(weighted.loss)
+    loss.regularisers = []
+    with _only(model, weights):
+        if weighted.episodes:
+            accumulate_gradients(model, replace(weighted, loss=loss), passes)
+        slopes = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights]
+        return torch.cat([slope.detach().double().cpu().flatten() for slope in slopes]).numpy()
 
 
 def _reward_alone(trajectory: Trajectory, name: str) -> Trajectory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ....rewards.answers.formats import enclosed_contents
 from ....rewards.terms.refusals import answer_part, is_refusal
 from ..batch.trajectory import Group, Origin, Trajectory
 from ..components.credit.peers import answer_dispersion
@@ -59,6 +60,30 @@ def over_refusals(groups: Sequence[Group], tools: ProducerTools) -> Found:
 
 def _refuses(trajectory: Trajectory) -> bool:
     return is_refusal(answer_part(trajectory.episode.response))
+
+
+ANSWER_FORMS = ("boxed", "tag", "bare")
+
+
+def answer_form(text: str) -> str:
+    """Return the form of the answer in a reply, one of `ANSWER_FORMS`: that of the last box or tag, or "bare"."""
+    ends = {form: found[1] for form in ("boxed", "tag") if (found := enclosed_contents(text, form)) is not None}
+    return max(ends, key=ends.__getitem__) if ends else "bare"
+
+
+@produces(*(f"{what}_{form}" for what in ("form", "won") for form in ANSWER_FORMS), as_="answer_forms")
+def forms_of_answers(groups: Sequence[Group], tools: ProducerTools) -> Found:
+    """Form of each episode's last answer, in a box, between tags or bare, and its success by form. Means over a step
+    are the shares of the forms, which sum to 1, and their accuracies (Echo Chamber, arXiv 2504.07912)."""
+
+    def forms(trajectory: Trajectory) -> dict[str, float | None]:
+        mine = answer_form(trajectory.turns[-1].action if trajectory.turns else "")
+        won = float(trajectory.success)
+        return {f"form_{form}": float(form == mine) for form in ANSWER_FORMS} | {
+            f"won_{form}": won if form == mine else None for form in ANSWER_FORMS
+        }
+
+    return [[forms(trajectory) for trajectory in group.trajectories] for group in groups]
 
 
 @produces("answer_dispersion")

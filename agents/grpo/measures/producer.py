@@ -140,8 +140,8 @@ def place_rows(groups: Sequence[Group], rows: Iterable[Mapping[str, Any]]) -> Fo
     return [[next(found) if t.valid else {} for t in group.trajectories] for group in groups]
 
 
-def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
-    """Register a producer under the first of ``names``, the measures that it produces.
+def produces(*names: str, needs: Sequence[str] = (), as_: str = "") -> Callable[[F], F]:
+    """Register a producer under the first of ``names``, the measures that it produces, or under ``as_``.
 
     A producer is a function ``(groups, tools, **params) -> Found`` or a class whose instances are called with
     ``(groups, tools)``.
@@ -155,7 +155,7 @@ def produces(*names: str, needs: Sequence[str] = ()) -> Callable[[F], F]:
         target: Any = producer
         target.provides = frozenset(names)
         target.needs = frozenset(needs)
-        return PRODUCERS.register(names[0])(producer)
+        return PRODUCERS.register(as_ or names[0])(producer)
 
     return add
 

@@ -79,11 +79,16 @@ class BatchTerms:
     anchor = "sampler"
     needs_before: frozenset[str]
 
-    def __init__(self, row: Recipe | Stream, coefficient: float | Component, clock: Clock):
-        self.clock = clock
+    def __init__(self, row: Recipe | Stream, coefficient: float | Component, clock: Clock, balance: Bound):
+        self.clock, self.balance = clock, balance
         self.coefficient = bind_number(coefficient)
         self.selection = Selection(row, clock)
         self.loss = LossTerms(row, clock)
+
+    @property
+    def factor(self) -> float:
+        """Factor of the recipe's balance on the coefficient."""
+        raise NotImplementedError
 
     def advantage(self, batch: Batch) -> Tensor:
         """Return the advantage of every token, float32 [N]."""
@@ -98,7 +103,7 @@ class BatchTerms:
                 and need not be measured; by default, True if ``logp_old`` was not measured.
         """
         advantage = self.advantage(batch)
-        weight = self.coefficient(self.clock) * self.selection.weight(batch, advantage)
+        weight = self.coefficient(self.clock) * self.factor * self.selection.weight(batch, advantage)
         live_anchor = batch.logp_old is None if live_anchor is None else live_anchor
         live_anchor = live_anchor and self.anchor != "sampler"
         if self.anchor == "sampler":
@@ -125,13 +130,17 @@ class BatchTerms:
 class RolloutTerms(BatchTerms):
     """Terms of a recipe's loss over the rollouts; the advantage is the sum of the credit terms, then adjusted."""
 
-    def __init__(self, recipe: Recipe, adjustments: Sequence[Bound], clock: Clock):
-        super().__init__(recipe, recipe.rollout_share, clock)
+    def __init__(self, recipe: Recipe, adjustments: Sequence[Bound], clock: Clock, balance: Bound):
+        super().__init__(recipe, recipe.rollout_share, clock, balance)
         self.anchor = recipe.anchor
         self.credit = [CreditTerm(term, clock) for term in recipe.credit]
         self.adjustments = adjustments
         credit = [part for term in self.credit for part in term.parts]
         self.needs_before = frozenset().union(*(p.needs for p in [*credit, *adjustments, *self.selection.parts]))
+
+    @property
+    def factor(self) -> float:
+        return self.balance.refresh().rollouts
 
     def advantage(self, batch: Batch) -> Tensor:
         advantage = torch.zeros(len(batch.ids), dtype=batch.outcome.dtype)
@@ -148,11 +157,15 @@ class RolloutTerms(BatchTerms):
 class StreamTerms(BatchTerms):
     """Terms of the loss over a stream. The advantage is the one stored in the trajectory, or 1 if there is none."""
 
-    def __init__(self, stream: Stream, clock: Clock):
-        super().__init__(stream, stream.coefficient, clock)
+    def __init__(self, stream: Stream, clock: Clock, balance: Bound):
+        super().__init__(stream, stream.coefficient, clock, balance)
         (self.source,) = bind_stages("streams", stream, clock)["source"]
         self.parts = [self.source, *self.selection.parts, *self.loss.parts]
         self.needs_before = frozenset().union(*(part.needs for part in self.selection.parts))
+
+    @property
+    def factor(self) -> float:
+        return self.balance.refresh().streams
 
     def advantage(self, batch: Batch) -> Tensor:
         given = [1.0 if t.advantage is None else t.advantage for t in batch.trajectories]

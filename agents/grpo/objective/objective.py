@@ -23,6 +23,8 @@ _MEASURED = frozenset(
 """Needs that every run can satisfy by measuring."""
 _LOSS_ONLY = frozenset({"batch", "every_row", "entropy_grad", "kl_ref", "anchor", "after_update", "zero_at_reference"})
 """Needs that concern only the loss and the update; nothing is measured for them beforehand."""
+_PLAYED = frozenset({"seconds"})
+"""Needs that the player of episodes satisfies where a component has them."""
 _RECORDED = frozenset({"logps"})
 """Needs of rewards that every trajectory satisfies: behaviour log-probabilities of the actions."""
 TOKEN_MEASURES = frozenset({"token_contrast", "span_weights"})
@@ -61,11 +63,11 @@ class Objective:
         (self.rollout,) = self.stages["rollout"]
         (self.logits,) = self.stages["logits"]
         (self.replay,) = self.stages["replay"]
-        (self.reference,) = self.stages["reference"]
+        (self.reference,), (self.balance,) = self.stages["reference"], self.stages["balance"]
         self.filters, self.auxiliaries = self.stages["filters"], self.stages["auxiliaries"]
         self.guards = self.stages["guards"]
-        self.rollout_terms = RolloutTerms(recipe, self.stages["adjustments"], clock)
-        self.streams = [StreamTerms(stream, clock) for stream in recipe.streams]
+        self.rollout_terms = RolloutTerms(recipe, self.stages["adjustments"], clock, self.balance)
+        self.streams = [StreamTerms(stream, clock, self.balance) for stream in recipe.streams]
         supplied = frozenset(extras)
         used = {name for name in teacher_uses if self._is_producible(name, supplied)}
         self.teacher_producers = self.find_producers("the teacher", {*teacher_needs, *used} - supplied, supplied)
@@ -176,9 +178,8 @@ class Objective:
 
     def _check(self, teacher_model: bool, extras: frozenset[str]) -> None:
         recipe = self.recipe
-        supplied = (
-            extras | _MEASURED | _LOSS_ONLY | ({"logp_teacher", "teacher_model"} if teacher_model else frozenset())
-        )
+        supplied = extras | _MEASURED | _LOSS_ONLY | _PLAYED
+        supplied |= {"logp_teacher", "teacher_model"} if teacher_model else set()
         for part in (self.rollout, *self.auxiliaries, *self.producers, *self.teacher_producers):
             supplied |= frozenset(getattr(part.target, "provides", ()))
         for part in self.parts.values():
@@ -196,6 +197,11 @@ class Objective:
             )
         if recipe.rollout_share == 0 and not recipe.streams:
             raise InputError(f"recipe {recipe.name!r} gives its rollouts no weight and has no stream to learn from.")
+        if self.balance.target.share is not None and not recipe.streams:
+            raise InputError(
+                f"the balance {recipe.balance.name!r} shares the loss out between rollouts and streams, but recipe "
+                f"{recipe.name!r} has no stream; take one such as 'amft' or 'chord_mu'."
+            )
         if any("anchor" in part.needs for stream in self.streams for part in stream.parts):
             raise InputError(f"recipe {recipe.name!r} has a stream that needs the anchor 'policy'; streams have none.")
 

@@ -191,6 +191,7 @@ class Recipe:
             half-precision weights "rescored" replaces "sampler".
         corrector, surrogate, regularisers, reduction: see the packages and modules of these names.
         streams: further episodes trained with the rollouts.
+        balance: share of the streams in the loss, moved by feedback.
         auxiliaries: models trained with the policy.
         reference: rule by which the reference policy moves to the policy.
         guards: conditions on an update; if one fails, the update is skipped.
@@ -220,6 +221,7 @@ class Recipe:
     regularisers: tuple[Component, ...] = ()
     reduction: Component = c("sequence_mean")
     streams: tuple[Stream, ...] = ()
+    balance: Component = c("none")
     auxiliaries: tuple[Component, ...] = ()
     reference: Component = c("frozen")
     guards: tuple[Component, ...] = ()
@@ -345,6 +347,7 @@ class StageOverrides:
         surrogate: objective that is maximised, e.g. "cispo" or "clip(low=0.2, high=0.28)".
         regularisers: penalties, e.g. "kl_k3(coefficient=0.01) + entropy_bonus".
         reduction: average over tokens.
+        balance: share of the recipe's streams (imitation, for instance) in the loss, moved by feedback, e.g. "amft".
         auxiliaries: models trained in addition to the policy.
         reference: rule by which the reference policy moves to the policy.
         guards: conditions on an update.
@@ -368,6 +371,7 @@ class StageOverrides:
     surrogate: str | None = None
     regularisers: str | None = None
     reduction: str | None = None
+    balance: str | None = None
     auxiliaries: str | None = None
     reference: str | None = None
     guards: str | None = None

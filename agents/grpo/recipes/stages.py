@@ -120,6 +120,10 @@ REDUCTIONS = _add(Stage("reduction", "reduction", "components.reductions", argum
 SOURCES = _add(Stage("source", "stream source", "components.streams", part="streams"))
 """``source(**params)``; ``.draw(supply) -> list[Group]``: groups of a stream, trained with the rollouts."""
 
+BALANCES = _add(Stage("balance", "balance", "components.balances"))
+"""``balance(**params)``; ``.rollouts`` and ``.streams`` multiply the coefficients of the loss's terms, and
+``.after_step(entropy, slope)`` moves them after an optimiser batch."""
+
 AUXILIARIES = _add(Stage("auxiliaries", "auxiliary model", "components.auxiliaries", many=True))
 """A model trained with the policy: ``aux(**params)``; ``.measure(batch) -> {name: [N]}``, ``.update(batch)``."""
 

@@ -37,6 +37,7 @@ class PlayingPolicy(Protocol):
     limits: TokenLimits
     temperature: float
     version: int
+    timed: bool
     policy: str
     attempts: dict[int, list[Trajectory]]
     overlong: set[tuple[int, int]]
@@ -136,6 +137,7 @@ class ConcurrentEpisodes:
             player.version,
             self._states,
             self._entropies,
+            player.timed,
         )
 
     def _step(self, number: int, session: int, episode: EpisodeLoop) -> None:

@@ -6,6 +6,7 @@ recorded exactly as sampled. The context that is trained may leave out a hint th
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,7 @@ class EpisodeLoop:
         version: int,
         states: bool,
         entropies: bool,
+        timed: bool = False,
     ):
         self.env, self.start, self.over = env, start, False
         # True if the first observation left no context for an action.
@@ -71,6 +73,7 @@ class EpisodeLoop:
         self._action: _Action | None = None
         # Result of the environment's step, if `prepare_step` has taken it already.
         self._stepped: tuple[Any, ...] | None = None
+        self._timed, self._seconds = timed, 0.0
         self._failed, self._truncated, self._stripped, self._error = False, False, False, ""
         self._guided = max(start.guided, start.conditions.guided)
 
@@ -110,7 +113,7 @@ class EpisodeLoop:
             return None
 
         def step() -> None:
-            self._stepped = self.env.step(text)
+            self._stepped = self._call_step(text)
 
         return step
 
@@ -242,7 +245,7 @@ class EpisodeLoop:
         """Step the environment with the complete action."""
         assert action.finish is not None
         text = self._renderer.action(action.ids)
-        result, self._stepped = self._stepped or self.env.step(text), None
+        result, self._stepped = self._stepped or self._call_step(text), None
         step = self._recording.add(text, result)
         origins = tuple(action.origins)
         self._turns.append(
@@ -261,6 +264,8 @@ class EpisodeLoop:
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
                 fresh=self._fresh,
+                seconds=self._duration(step.extras.get("seconds")),
+                solved=bool(self._recording.success or step.extras.get("solved")),
             )
         )
         self._fresh = bool(result[4].get("fresh"))
@@ -269,3 +274,14 @@ class EpisodeLoop:
         self._action = None
         self.over = self._recording.over
         self._truncated = self.over and (self._recording.truncated or action.finish == "length")
+
+    def _duration(self, reported: float | None) -> float:
+        if not self._timed:
+            return 0.0
+        return self._seconds if reported is None else float(reported)
+
+    def _call_step(self, text: str) -> tuple[Any, ...]:
+        begun = time.perf_counter()
+        result = self.env.step(text)
+        self._seconds = time.perf_counter() - begun
+        return result

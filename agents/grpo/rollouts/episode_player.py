@@ -75,11 +75,12 @@ class EpisodePlayer:
         past: Copies | None = None,
         others: Mapping[str, EpisodePlayer] | None = None,
         policy: str = "",
+        timed: bool = False,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
-        self.past, self._others, self.policy = past, others or {}, policy
+        self.past, self._others, self.policy, self.timed = past, others or {}, policy, timed
         self.attempts: dict[int, list[Trajectory]] = {}
         """Proposal id -> unaided episodes of the task from its beginning (`Start.unaided`). All are reported to the
         teacher, even if a strategy drops or replaces some.

@@ -6,6 +6,8 @@ task. Training metrics and evaluations are split by that name; those of a single
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,24 @@ from ..config import TrainConfig
 MIXTURE = "palaestra/Mixture-v0"
 if TYPE_CHECKING:
     from ..batch.trajectory import Group
+
+
+def embed_prompts(env: Any, names: Sequence[str], tasks: int = 16, dimensions: int = 64) -> list[list[float]]:
+    """Return an embedding of each environment of a mixture: the mean over ``tasks`` prompts of the shares of words in
+    each of ``dimensions`` classes, by a hash that is the same in every process.
+
+    Args:
+        env: the mixture.
+        names: names of its environments.
+    """
+    found = np.zeros((len(names), dimensions))
+    for row, name in enumerate(names):
+        for seed in range(tasks):
+            prompt, _ = env.reset(seed=seed, options={"params": {FAMILY: name}})
+            words = re.findall(r"[^\W\d_]+|\d|\S", prompt.lower())
+            classes = [zlib.crc32(word.encode()) % dimensions for word in words]
+            found[row] += np.bincount(classes, minlength=dimensions) / max(len(words), 1) / tasks
+    return found.tolist()
 
 
 def environment_of(config: TrainConfig) -> tuple[str, dict[str, Any]]:

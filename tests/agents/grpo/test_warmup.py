@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections import Counter
@@ -14,9 +15,11 @@ from palaestra.agents.grpo import warmup
 from palaestra.agents.grpo.config import TrainConfig, WarmUp
 from palaestra.agents.grpo.learner import Learner
 from palaestra.agents.grpo.rollouts.environments import Environments
+from palaestra.agents.grpo.rollouts.episode_starts import TokenLimits
 from palaestra.agents.grpo.run.folder import newest_checkpoint
 from palaestra.agents.grpo.warmup import Syllabus, Variance, demonstrate, supervised_step
 from palaestra.agents.language.language_agent import LanguageAgent
+from palaestra.agents.language.model import LanguageModel
 from palaestra.agents.oracle import has_solver
 from palaestra.envs.task_env import TaskEnv
 from palaestra.errors import InputError
@@ -254,3 +257,28 @@ def test_a_run_that_is_stopped_in_its_warm_up_has_saved_it(config, tmp_path):
     learner = Learner.start(tmp_path / "run", config)
     assert not learner.run(lambda progress: learner.stop(), lambda sentence: None)
     assert learner.folder.newest_warm_up().name == "step-000001"
+
+
+def test_answers_are_shown_in_the_forms_that_are_named(small, monkeypatch):
+    config = read_config("palaestra/Arithmetic-v0 --axis digits=1 --warmup.batch 40 --warmup.formats boxed tag".split())
+    assert config.warmup.formats == ("boxed", "tag")
+    assert TrainConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
+    shown, train = list[str](), supervised_step
+    monkeypatch.setattr(
+        warmup,
+        "supervised_step",
+        lambda model, episodes, *rest: (shown.extend(e.turns[0].action for e in episodes), train(model, episodes))[1],
+    )
+    environments = Environments("palaestra/Arithmetic-v0", axes={"digits": 1})
+    language = LanguageModel.of(copy.deepcopy(small.model), small.tokenizer)
+    next(warmup.warm_up(language, environments, config.warmup, 1, 0, TokenLimits(16, 16, 200)))
+    boxes = sum(text.startswith("\\boxed{") for text in shown)
+    assert boxes + sum(text.startswith("<answer>") for text in shown) == 40
+    assert 8 <= boxes <= 32  # 20 expected; four standard deviations are 12.6
+
+
+def test_forms_that_an_environment_does_not_read_are_refused():
+    with pytest.raises(InputError, match="reads them as 'tag' alone"):
+        Syllabus(Environments("palaestra/Arithmetic-v0", answer_format="tag"), WarmUp(formats=("boxed",)))
+    with pytest.raises(InputError, match="'box'"):
+        TrainConfig(warmup=WarmUp(formats=("box",)))

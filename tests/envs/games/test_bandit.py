@@ -2,11 +2,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import palaestra
 import pytest
-from palaestra.envs.games.bandit import PAYS, Bandit, BanditArms, BanditState, expected_regret, greedy_arm, ucb_arm
+from palaestra.envs.games.bandit import (
+    PAYS,
+    Bandit,
+    BanditArms,
+    BanditState,
+    expected_regret,
+    greedy_arm,
+    thompson_arm,
+    ucb_arm,
+)
 from palaestra.errors import InputError
 
 
@@ -171,3 +182,53 @@ def test_an_unreadable_answer_pulls_nothing_and_the_turns_run_out():
 def test_an_unknown_pay_is_refused():
     with pytest.raises(InputError, match="regret"):
         Bandit(pay="regrets")
+
+
+def figures_of(pulls: str, chance: Any = None) -> dict[str, float]:
+    env = bandit(chance=chance)
+    for arm in pulls:
+        *_, info = env.step(arm)
+        last = info["extras"]["figures"]
+    return last
+
+
+def test_one_arm_for_ever_leaves_the_others_unseen():
+    assert figures_of("2222") == {
+        "best_arm": 0.0,
+        "greedy": 0.75,  # of the first pull no arm had a mean
+        "followed_ucb": 0.0,
+        "regret": pytest.approx(2.4),
+        "suffix_fail": 1.0,
+        "min_frac": 0.0,
+    }
+    best = figures_of("1111")
+    assert (best["best_arm"], best["suffix_fail"], best["min_frac"]) == (1.0, 0.0, 0.0)
+    assert best["followed_ucb"] == 0.25  # which tries the others first
+    assert figures_of("1233")["suffix_fail"] == 1.0  # last pulled in the first half
+    assert figures_of("2313")["min_frac"] == 0.75  # 3 arms x 1 pull / 4
+    assert figures_of("222") is None
+
+
+def test_an_evaluation_averages_figures_and_reads_them_back_from_its_episodes(tmp_path):
+    options = {"axes": {"arms": 3, "horizon": 20}, "episodes": 6, "out": tmp_path / "episodes.jsonl"}
+    report = palaestra.evaluate("oracle", "palaestra/Bandit-v0", **options)
+    assert report.figures["followed_ucb"].mean == 1.0
+    assert 0 < report.figures["min_frac"].mean < 1
+    assert "suffix_fail 0.00" in str(report)
+    assert palaestra.evaluate("oracle", "palaestra/Bandit-v0", **options).figures == report.figures
+    assert report.to_json()["figures"]["followed_ucb"] == {"mean": 1.0, "ci": [1.0, 1.0]}
+
+
+def test_thompson_sampling_draws_arms_as_often_as_they_are_likely_to_be_the_best():
+    arms = BanditArms("bernoulli", (0.8, 0.2), (1.0, 0.0), ((0.5,) * 4, (0.5,) * 4), allowed=9.0)
+    drawn = [thompson_arm(BanditState(arms, (n, n), (1.0, n - 1.0))) for n in range(3, 300)]
+    assert drawn == [thompson_arm(BanditState(arms, (n, n), (1.0, n - 1.0))) for n in range(3, 300)]
+    assert np.mean(drawn[20:]) == 1.0
+    even = [thompson_arm(BanditState(arms, (n, n), (n / 2, n / 2))) for n in range(2, 402)]
+    assert np.mean(even) == pytest.approx(0.5, abs=0.1)
+    assert thompson_arm(BanditState(replace(arms, kind="gaussian"), (2, 0), (1.0, 0.0))) == 1
+    env = Bandit(solver="thompson", arms=3, horizon=20)
+    env.reset(seed=0)
+    assert env.oracle() == str(thompson_arm(env.here()) + 1)
+    with pytest.raises(InputError, match="thompson"):
+        Bandit(solver="thomson")

@@ -29,6 +29,16 @@ _ON_DEMAND = ("logp_old", "logp_ref", "logp_prm", "logp_teacher", "value", "flow
 MEASURED = {f"{name}_t": name for name in _ON_DEMAND}
 """Arrays that are computed only on demand: parameter of the formula -> name that the component declares in `needs`."""
 
+
+def _rounds(batch: Batch) -> Segments:
+    number, of = 0, list[int]()
+    for t in batch.trajectories:
+        rounds = (t.turns[-1].extras.get("rounds") if t.turns else None) or [0] * len(t.turns)
+        of += [number + round_ for round_ in rounds]
+        number += max(rounds, default=0) + 1
+    return Segments(torch.tensor(of, dtype=torch.int64), number)
+
+
 BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "outcome_e": lambda b: b.outcome,
     "success_e": lambda b: torch.tensor([float(t.success) for t in b.trajectories], dtype=b.outcome.dtype),
@@ -38,6 +48,7 @@ BATCH_ARRAYS: dict[str, Callable[[Batch], Any]] = {
     "reward_k": reward_by_turn,
     "turns_left_k": turns_left,
     "episode_k": lambda b: Segments(b.episode_of_turn, b.episodes),
+    "round_k": _rounds,
     "reward_t": reward_by_token,
     "turn_t": lambda b: Segments(b.turn_of[b.action], len(b.episode_of_turn)),
     "episode_t": lambda b: Segments(b.episode_of[b.action], b.episodes),
@@ -52,6 +63,7 @@ process_k: `Batch.process_reward`, the reward of each turn without the outcome, 
 reward_k, reward_t: reward of each turn [K], and of each token [A]; a reward of the whole episode is added to its last
 turn or token.
 turns_left_k: number of turns that follow in the episode, int64 [K].
+round_k: `Segments` of turns by episode of a block, or by episode without the extra "rounds".
 episode_k, turn_t, episode_t: `Segments` of turns by episode, of tokens by turn, and of tokens by episode.
 logp_old_t, logp_ref_t, logp_prm_t, logp_teacher_t: log-probability under the policy before the update, the reference,
 the implicit process reward model and the model to distil from, [A].

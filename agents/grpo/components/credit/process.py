@@ -35,6 +35,35 @@ def turn_gae(
     return advantage_estimates(reward_k, value, episode_k.of, discount, decay)
 
 
+@returns("dual_gae", per="token")
+def dual_scale_gae(
+    reward_t: Tensor,
+    value_t: Tensor,
+    turn_t: Segments,
+    episode_t: Segments,
+    inner_discount: float = 1.0,
+    inner_decay: float = 1.0,
+    discount: float = 1.0,
+    decay: float = 0.95,
+) -> Tensor:
+    """Generalised advantage estimate of each action token on two scales: from token to token of a turn by
+    ``inner_discount`` and ``inner_decay``, from a turn's last token to the next turn by ``discount`` and ``decay``
+    (When Greedy Wins, arXiv 2509.24923). Equal pairs, or turns of one token, give "gae". Use with the baseline
+    "none"."""
+    value, last = value_t.to(reward_t.dtype), torch.ones_like(turn_t.of, dtype=torch.bool)
+    last[:-1] = turn_t.of[1:] != turn_t.of[:-1]
+    following = torch.zeros_like(value)
+    following[:-1] = torch.where(episode_t.of[1:] == episode_t.of[:-1], value[1:], 0)
+    delta = reward_t + torch.where(last, discount, inner_discount) * following - value
+    factor = torch.where(last, discount * decay, inner_discount * inner_decay).tolist()
+    estimates, ahead, places = delta.tolist(), 0.0, episode_t.of.tolist()
+    for place in reversed(range(len(estimates))):
+        if place + 1 < len(places) and places[place + 1] != places[place]:
+            ahead = 0.0
+        ahead = estimates[place] = estimates[place] + factor[place] * ahead
+    return reward_t.new_tensor(estimates)
+
+
 @returns("kl_gae", per="token")
 def token_gae_with_kl(
     reward_t: Tensor,

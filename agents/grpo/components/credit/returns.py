@@ -75,6 +75,13 @@ def turn_return(reward_k: Tensor, episode_k: Segments, discount: float = 1.0) ->
     return suffix_sum(reward_k, episode_k.of, discount)
 
 
+@returns("round_return", per="turn")
+def round_return(reward_k: Tensor, round_k: Segments, discount: float = 1.0) -> Tensor:
+    """Discounted return-to-go of each turn within its episode of a block (palaestra/Recurring-v0); one unit per turn.
+    Unlike with "turn_return", nothing that a later episode earns is credited to an earlier one (arXiv 2508.01287)."""
+    return suffix_sum(reward_k, round_k.of, discount)
+
+
 @returns("token_return", per="token")
 def token_return(reward_t: Tensor, episode_t: Segments, discount: float = 1.0) -> Tensor:
     """Discounted return-to-go of each action token; one unit per token. The reward of a part of an action counts at the

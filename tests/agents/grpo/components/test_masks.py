@@ -10,6 +10,7 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.components import masks, weights
 from palaestra.agents.grpo.components.reductions import token_mean
+from palaestra.agents.grpo.recipes.stages import REDUCTIONS
 from palaestra.errors import InputError
 
 from ..conftest import group, trajectory  # isort: skip
@@ -118,3 +119,20 @@ def test_turns_that_the_environment_refused_can_be_left_out():
     turns = (replace(made.turns[0], action_error="no such tool"), made.turns[1])
     batch = collate([group(replace(made, turns=turns))])
     assert masks.without_errors(batch, nothing(batch))[batch.action].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("reduction", ["token_mean", "sequence_mean", "turn_mean", "prompt_mean"])
+def test_turns_after_the_first_success_change_nothing(reduction):
+    won = trajectory(1.0, [([5], [6, 7]), ([8], [9])])
+    won = replace(won, turns=tuple(replace(turn, solved=place == 1) for place, turn in enumerate(won.turns)))
+    idle = replace(won.turns[-1], reward=0.0)
+    lost = trajectory(0.0, [([5], [7]), ([8], [6, 6])])
+    weights_of = []
+    for padded in (won, replace(won, turns=(*won.turns, idle, idle))):
+        batch = collate([group(padded, lost)])
+        advantage = batch.per_token(torch.tensor([1.0, -1.0]))
+        weight = REDUCTIONS[reduction](batch, batch.action & masks.until_success(batch, advantage))
+        assert batch.outcome.tolist() == [1.0, 0.0]
+        weights_of.append((weight * advantage)[weight != 0].tolist())
+    assert len(weights_of[0]) == 6
+    assert weights_of[0] == pytest.approx(weights_of[1])

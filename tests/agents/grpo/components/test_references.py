@@ -6,7 +6,18 @@ import json
 from itertools import pairwise
 
 import pytest
-from palaestra.agents.grpo.components.references import AtStep, Frozen, MovingAverage, OnStall, Periodic, Previous
+import torch
+from palaestra.agents.grpo.components.references import (
+    AtStep,
+    Frozen,
+    MovingAverage,
+    OnStall,
+    Periodic,
+    Previous,
+    Reptile,
+)
+from palaestra.agents.grpo.config import TrainConfig
+from palaestra.agents.grpo.optimizer_steps import OptimizerSteps
 from palaestra.agents.grpo.recipes.stages import REFERENCES
 from palaestra.errors import InputError
 
@@ -69,3 +80,26 @@ def test_rules_without_memory_have_no_state(name):
 def test_a_share_outside_the_unit_interval_is_refused():
     with pytest.raises(InputError, match=r"alpha must be a number in \[0, 1\], not 1.5"):
         MovingAverage(alpha=1.5)
+
+
+def after_inner_steps(theta: float, optimum: float, share: float) -> tuple[float, float]:
+    """Policy and reference after inner steps on 1/2 (w - optimum)^2 from theta, long enough to reach the optimum."""
+    policy, reference = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
+    torch.nn.init.constant_(policy.weight, optimum)
+    torch.nn.init.constant_(reference.weight, theta)
+    steps = OptimizerSteps(TrainConfig(), policy, reference)
+    moved = Reptile(inner=2, share=share).after_step(4, {})
+    assert moved is not None
+    steps.move_reference(moved)
+    steps.return_to_reference()
+    return float(policy.weight.item()), float(reference.weight.item())
+
+
+def test_reptile_ends_between_the_optima_of_its_tasks():
+    assert moves(Reptile(inner=2, share=0.5), [None] * 5) == [None, 0.5, None, 0.5, None]
+    assert after_inner_steps(0.0, 4.0, share=0.25) == (1.0, 1.0)
+    assert after_inner_steps(0.0, 4.0, share=1.0) == (4.0, 4.0)  # theta = phi
+    optima = (1.0, 2.0, 6.0)  # of which the mean is the fixed point of the expected update
+    drift = [after_inner_steps(3.0, optimum, share=0.5)[0] - 3.0 for optimum in optima]
+    assert sum(drift) == pytest.approx(0.0, abs=1e-6)
+    assert sum(after_inner_steps(2.0, optimum, share=0.5)[0] - 2.0 for optimum in optima) > 0

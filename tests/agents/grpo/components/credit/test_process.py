@@ -32,6 +32,22 @@ def test_gae_of_three_tokens_in_two_turns():
     assert RETURNS["gae"](batch, 1.0, 1.0).value.tolist() == pytest.approx([0.5, 0.75, 0.25])
 
 
+def test_gae_on_two_scales_tells_the_tokens_of_a_turn_from_the_steps_between_turns():
+    batch = collate([group(episode_of([0, 1], tokens=[2, 1]), episode_of([1]))])
+    batch = batch.with_(value=at_actions(batch, [0.5, 0.25, 0.75, 0.5]))
+    # Deltas: 0.25 - 0.5 inside the first turn, 0.5 x 0.75 - 0.25 to the next one, 1 - 0.75 at the end; then 0.125 +
+    # 0.5 x 0.4 x 0.25 = 0.175, and -0.25 + 0.175, as nothing is lost inside a turn.
+    found = RETURNS["dual_gae"](batch, discount=0.5, decay=0.4).value.tolist()
+    assert found == pytest.approx([-0.075, 0.175, 0.25, 0.5])
+    equal = RETURNS["dual_gae"](batch, inner_discount=0.9, inner_decay=0.5, discount=0.9, decay=0.5)
+    assert equal.value.tolist() == pytest.approx(RETURNS["gae"](batch, 0.9, 0.5).value.tolist())
+    short = collate([group(episode_of([1, 0, 2]))])
+    short = short.with_(value=at_actions(short, [0.5, 0.25, 0.75]))
+    assert RETURNS["dual_gae"](short, discount=0.9, decay=0.5).value.tolist() == pytest.approx(
+        RETURNS["gae"](short, 0.9, 0.5).value.tolist()
+    )
+
+
 def test_gae_with_turns_as_steps_reads_the_value_before_each_turn():
     batch = collate([group(episode_of([0, 1], tokens=[2, 1]), episode_of([1], tokens=2))])
     batch = batch.with_(value=at_actions(batch, [0.5, 0.9, 0.75, 0.25, 0.9]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.recipes.stages import RETURNS
@@ -16,6 +18,15 @@ def test_turns_are_credited_with_what_follows_them_or_with_their_own_reward():
     # the shaping of 3 was paid for the episode and counts at its last turn
     assert RETURNS["turn_return"](batch, 0.5).value.tolist() == pytest.approx([1.5, 1, 2, 6, 4])
     assert RETURNS["turn_reward"](batch).value.tolist() == [1, 0, 2, 4, 1]
+
+
+def test_turns_of_a_block_are_credited_with_their_own_episode_alone():
+    block = episode_of([0, 1, 0, 2])
+    last = replace(block.turns[-1], extras={"rounds": [0, 0, 1, 1]})
+    batch = collate([group(replace(block, turns=(*block.turns[:-1], last)), episode_of([4, 1]))])
+    assert RETURNS["round_return"](batch).value.tolist() == [1, 1, 2, 2, 5, 1]
+    assert RETURNS["round_return"](batch, 0.5).value.tolist() == [0.5, 1, 1, 2, 4.5, 1]
+    assert RETURNS["turn_return"](batch).value.tolist() == [3, 3, 2, 2, 5, 1]
 
 
 def test_outcomes_are_discounted_by_turns_or_tokens_from_the_end():
