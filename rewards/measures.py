@@ -136,6 +136,7 @@ gradient_features | [H] | | gradient of the answer's log-probability in the stat
 answer_dispersion | float | share | entropy of a group's answers over ln K; of permutations, (different - 1) / (G - 1)
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
+system_text | text | | system text with which the episode was played
 pair | text | | name shared by a task and its rephrasing
 teacher_answer | text | | answer of a slow copy of the policy
 objective_rewards | {name: float} | reward | reward of each of several objectives, without its weight in their sum

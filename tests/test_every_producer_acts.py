@@ -50,6 +50,7 @@ TEACHERS: dict[str, str] = {
 """Measure -> a step with a teacher that reads it."""
 UNREAD = {
     "achieved": "environments with subgoals tell it, so that no judge is asked",
+    "system_text": "the same text, none, for all episodes of a step whose teacher requests none",
     "atom_scores": "read of thoughts in tags, which no model of these tests writes",
     "echo_run": "says how echo_logps was measured",
     "wrong_step": "the labels of steps that are found with it are read",

@@ -20,6 +20,7 @@ SHAPING: dict[str, tuple[str, str]] = {
         for name in ("artifact-penalty", "gradient-novelty", "lsc", "par", "rpr-calibration", "scope")
     },
     "action-match": (f"{PLAIN} --temperature 1.5", "action-match"),
+    "asked-format": (TAGGED, "asked-format(tags=('answer',),partial=True)"),
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
     "comas": (f"{PLAIN} --measures judge_score({SAYS_YES})", "comas"),

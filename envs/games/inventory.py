@@ -23,7 +23,7 @@ _ORDER = re.compile(r"(?:order )?(\d{1,9})(?: units?)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Shop:
+class StockProblem:
     """Constants of an episode: ``low`` and ``high``, the smallest and largest weekly demand, all whole numbers between
     them being equally likely; ``backlog``, the cost of a unit short per week (a unit in stock costs 1); ``lead``, the
     weeks until an order arrives; ``margin``, the share by which costs may exceed the optimum; ``demands``, the recorded
@@ -52,7 +52,7 @@ class InventoryState:
     their way, next one first; ``week``, the number of past weeks; ``cost``, the cost paid; ``expected``, the sum of
     expected costs of the positions chosen; ``share``, the sum of optimal over expected cost."""
 
-    shop: Shop
+    shop: StockProblem
     stock: int
     coming: tuple[int, ...]
     week: int = 0
@@ -125,7 +125,7 @@ class Inventory(Game):
         half = max(1, round(params["spread"] * mean))
         low, high = mean - half, mean + half
         demands = tuple(rng.integers(low, high + 1, params["weeks"]).tolist())
-        shop = Shop(low, high, int(rng.choice(_BACKLOG)), lead, round(params["margin"], 4), demands)
+        shop = StockProblem(low, high, int(rng.choice(_BACKLOG)), lead, round(params["margin"], 4), demands)
         coming = tuple(rng.integers(0, mean + 1, lead).tolist())
         missing = int(rng.integers(mean // 2, 2 * mean + 1))
         return InventoryState(shop, shop.base_stock - missing - sum(coming), coming)
