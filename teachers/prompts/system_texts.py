@@ -178,7 +178,7 @@ class PriorPrompts(SystemTexts):
         return [[int(proposal.task), proposal.id] for proposal in self._chooser.propose(k)]
 
     def text_of(self, key: Any) -> str:
-        return PRIOR_PROMPTS[self.templates[key[0]]].text
+        return PRIOR_PROMPTS[self.templates[int(key[0])]].text
 
     def _credit(self, key: Any, evidence: Sequence[Evidence]) -> None:
         self._chooser.observe([replace(item.outcome, id=key[1], task=key[0]) for item in evidence])

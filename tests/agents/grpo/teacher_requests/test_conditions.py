@@ -54,11 +54,12 @@ def test_a_template_changes_the_system_text_alone(start):
     )
     free, asked = plain.parts.collector.collect(1), planned.parts.collector.collect(1)
     text = PRIOR_PROMPTS["plan"].text
-    assert [prompt.replace("<obs>", f"<obs>{text}\n") for prompt in prompts_of(plain, free)] == prompts_of(planned, asked)
+    usual = [prompt.replace("<obs>", f"<obs>{text}\n") for prompt in prompts_of(plain, free)]
+    assert usual == prompts_of(planned, asked)
     assert asked.requests == {"requests/system": 3.0, "requests/system/used": 3.0}
     members = [t for group in asked.groups for t in group.trajectories]
     assert {t.system for t in members} == {text} == {t.extras["system_text"] for t in members}
-    assert {t.outcome for t in members} == {0.0, 0.5}  # right answers without the tags
+    assert all(t.outcome == 0.5 * t.success for t in members)  # none has the tags
 
 
 def test_greedy_probes_take_the_most_likely_token(start):
