@@ -120,6 +120,7 @@ PROGRAMS = (
     f"palaestra/ProgramSynthesis-v0 --axis steps=1 examples=1 {SHOWN} --max-new-tokens 40 --max-episode-tokens 40 "
     "--env-option milestones=true"
 )
+STREAMS = f"palaestra/StreamPrediction-v0 --axis steps=1 calls=2 {SHOWN} --max-new-tokens 90 --max-episode-tokens 90"
 QUERIES = (
     f"palaestra/TextToSQL-v0 --axis joins=0 nesting=0 clauses=1 tables=0 noise=0 {SHOWN} --max-new-tokens 40 "
     "--max-episode-tokens 40"

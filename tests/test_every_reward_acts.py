@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, SUMS, TAGGED  # isort: skip
+from .one_step import DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, STREAMS, SUMS, TAGGED  # isort: skip
 
 PLAIN = f"{GUESS} --scale none"
 """The size of advantages shows, which the division by their spread takes from rewards that agree with success."""
@@ -25,6 +25,7 @@ SHAPING: dict[str, tuple[str, str]] = {
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
     "comas": (f"{PLAIN} --measures judge_score({SAYS_YES})", "comas"),
     "clip": (PLAIN, "clip(child=count-bonus)"),
+    "error-aware": (STREAMS, "error-aware"),
     "error-kind": (PROGRAMS, "error-kind"),
     "format": (TAGGED, "format(tags=('answer',),partial=True)"),
     "gate": (PLAIN, "gate(child=count-bonus)"),
