@@ -21,7 +21,7 @@ from .code_completion import GAP, GUESSES, fill_gap, find_spans, shift_by_indent
 from .judging.program_question import ProgramQuestion
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, write_source
-from .programs.scripts import Script, draw_script
+from .programs.stream_scripts import StreamScript, draw_script
 from .stream_prediction import judge_streams, write_streams
 
 _FORMS = {"expression": ("an expression", "len(values) + 1"), "line": ("one or more statements", "values = other + 1")}
@@ -31,7 +31,7 @@ class ScriptGap(NamedTuple):
     """Data of a task: the script, the text of its function before and after the gap, the missing code, its kind
     ("expression" or "line"), the block with the gap, and that block's code before and after it."""
 
-    script: Script
+    script: StreamScript
     before: str
     after: str
     missing: str
@@ -136,7 +136,7 @@ class StreamCompletion(ProgramQuestion):
 
     def solution_steps(self, task: Task) -> list[str]:
         """List what each call gives, and the missing code."""
-        script: Script = task.data.script
+        script: StreamScript = task.data.script
         lines = script.trace() or ()
         return [*(f"{line.arguments!r} gives {line.error or repr(line.value)}." for line in lines), self.oracle(task)]
 
@@ -157,7 +157,7 @@ class StreamCompletion(ProgramQuestion):
         return float(len(episode.data.script.source) + 2 * len(episode.data.missing))
 
 
-def _draw_gap(dice: Dice, script: Script, masked: str) -> ScriptGap | None:
+def _draw_gap(dice: Dice, script: StreamScript, masked: str) -> ScriptGap | None:
     """Draw a gap in a script's function. Return None if it has no code of this kind, or a simple guess fills it."""
     place = dice.below(len(script.body) - 1)
     block = script.body[place]

@@ -16,7 +16,7 @@ from ..question import Question, Task
 from ..registration import register
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, format_call
-from .programs.scripts import Script, draw_script
+from .programs.stream_scripts import StreamScript, draw_script
 
 
 class StreamPrediction(Question):
@@ -91,7 +91,7 @@ class StreamPrediction(Question):
         return judge_streams(given, task.reference, self.graded)
 
     def criteria(self, task: Task) -> list[str]:
-        script: Script = task.data
+        script: StreamScript = task.data
         return [
             *(
                 f"It finds the value, or the exception, of {format_call(script.program, call)}."
@@ -102,7 +102,7 @@ class StreamPrediction(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         """List the value or exception of each call with its stream, and the answer."""
-        script: Script = task.data
+        script: StreamScript = task.data
         steps = [
             f"{format_call(script.program, line.arguments)} "
             + (f"raises {line.error}" if line.error else f"= {line.value!r}")

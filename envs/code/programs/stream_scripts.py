@@ -44,7 +44,7 @@ class WrittenLine(NamedTuple):
     text: str
 
 
-class Script(NamedTuple):
+class StreamScript(NamedTuple):
     """A function, its body in blocks, the arguments of its calls, the type of its values, and the condition under which
     a value counts as unusual."""
 
@@ -92,7 +92,7 @@ class Script(NamedTuple):
         return {name: "\n".join([line.text for line in lines if line.stream == name]) for name in ("stdout", "stderr")}
 
 
-def draw_script(dice: Dice, domain: str, steps: int, calls: int, augmented: float) -> Script | None:
+def draw_script(dice: Dice, domain: str, steps: int, calls: int, augmented: float) -> StreamScript | None:
     """Draw a script. Return None if its values are too large for a prompt, or too easy to guess.
 
     Args:
@@ -109,7 +109,7 @@ def draw_script(dice: Dice, domain: str, steps: int, calls: int, augmented: floa
         drawn = draw_arguments(dice, program, place if place < 2 and dice.chance(0.5) else -1)
         if len(arguments) < calls and drawn not in arguments:
             arguments.append(drawn)
-    script = Script(program, body, tuple(arguments), dice.one(tuple(_UNUSUAL[program.gives])))
+    script = StreamScript(program, body, tuple(arguments), dice.one(tuple(_UNUSUAL[program.gives])))
     lines = script.trace()
     if lines is None or len(arguments) < calls:
         return None
