@@ -80,6 +80,7 @@ feedback | text | | the environment's words on the newest action
 tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
 output_streams | data | | what a program writes, "expected", and what the answer says or writes, "given", by stream
+evolved_program | text | | the program that an answer makes of its parent
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
 expected_calls | list of calls | | right calls, {"name", "parameters"} each | a data set of tool use with right calls
