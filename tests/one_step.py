@@ -133,6 +133,11 @@ MEMORY = (
     f"palaestra/MemoryStores-v0 --axis texts=2 facts=1 updates=0 filler=0 people=2 questions=2 {SHOWN} "
     "--max-new-tokens 60 --max-episode-tokens 120 --context 1536"
 )
+RULER = (
+    f"palaestra/OpenProblem-v0 --axis problem=golomb_ruler level=0 {UNTRAINED} --prompts 1 --samples 2 "
+    "--max-new-tokens 6 --max-episode-tokens 6"
+)
+"""A program to edit, and answers that edit nothing."""
 SUMS = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 {SHOWN} --max-new-tokens 40"
 TAGGED = f"{SUMS} --env-option answer_format=tag"
 TURNS = f"palaestra/GuessNumber-v0 --axis bits=4 {SHOWN} --max-new-tokens 6 --max-episode-tokens 120"

@@ -119,6 +119,20 @@ class OpenProblem(ProgramQuestion):
     def _extras(self, objective: float | str, test: str, program: str) -> dict[str, Any]:
         return {"objective": objective, "evolved_program": program, "tests": [test]}
 
+    def lineage(self) -> str:
+        """Return the name of the task's problem and size, which programs of one database share."""
+        return f"{self.here().data.problem} {self.here().data.size}"
+
+    def descend(self, program: str, known: frozenset[str] = frozenset()) -> str:
+        """Replace the current task's program, and return the first observation with it.
+
+        Args:
+            program: the program to improve.
+            known: `identity` of programs that count as no change.
+        """
+        self._task = make_task(replace(self.here().data, program=program, known=known))
+        return self.prompt_of(self._task) + self._request
+
     def criteria(self, task: Task) -> list[str]:
         construction = CONSTRUCTIONS[task.data.problem]
         return [
