@@ -162,6 +162,7 @@ class BeaconBonus(SlotBonus):
     def setup(self) -> None:
         super().setup()
         self._named: dict[str, list[list[int]] | None] = {}
+        self._loaded: set[int] = set()
         if self.table:
             try:
                 rows = json.loads(Path(self.table).read_text(encoding="utf-8"))
@@ -185,7 +186,11 @@ class BeaconBonus(SlotBonus):
         return Beacon(*left[0]) if left and not memory["hidden"] else None
 
     def start(self, slot: int, observation: Any, extras: Mapping[str, Any]) -> None:
-        env, count = self.env_of(slot), self.memory.get(slot, {"count": -1})["count"] + 1
+        env, count = self.env_of(slot), self.memory.get(slot, {"count": -1})["count"]
+        if slot in self._loaded:
+            self._loaded.discard(slot)  # the saved episode is played again, with sub-goals or without as before
+        else:
+            count += 1
         hidden = bool(np.random.default_rng([self.seed, slot, count]).random() < self.hidden)
         beacons = [] if hidden else [list(beacon) for beacon in self._name(env)]
         self.memory[slot] = {"beacons": beacons, "next": 0, "hidden": hidden, "count": count}
@@ -201,6 +206,7 @@ class BeaconBonus(SlotBonus):
 
     def reward_step(self, slot: int, step: Step, observation: Any, terminated: bool) -> float:
         env, memory, earned = self.env_of(slot), self.memory[slot], 0.0
+        self._loaded.discard(slot)
         while (beacon := self.next_beacon(slot)) is not None and self._is_reached(beacon, env.here()):
             memory["next"] += 1
             earned += self.weight / len(memory["beacons"]) * (1 - 0.9 * env.step_count / env.max_steps)
@@ -218,6 +224,10 @@ class BeaconBonus(SlotBonus):
 
     def load_shared(self, state: Mapping[str, Any]) -> None:
         self._named = dict(state["named"])
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._loaded = set(self.memory)
 
 
 def write_table(

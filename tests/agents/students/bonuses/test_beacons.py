@@ -82,6 +82,24 @@ def test_a_share_of_the_episodes_has_no_sub_goals():
     assert 8 < sum(hidden) < 32
 
 
+def test_a_resumed_run_shows_and_hides_as_before():
+    runs = []
+    for resume in (False, True):
+        practice, seen = practise(BeaconBonus(hidden=0.5)), []
+        for t in range(120):
+            if resume and t % 40 == 7:
+                state = json.loads(json.dumps(practice.state_dict()))
+                practice.close()
+                practice = practise(BeaconBonus(hidden=0.5))
+                practice.load_state_dict(state)
+            seen.append(practice.observations[0]["subgoal"].tolist())
+            practice.step([practice._slots[0].env.unwrapped.oracle()])
+        practice.close()
+        runs.append(seen)
+    assert runs[0] == runs[1]
+    assert [0.0] * 3 in runs[0]
+
+
 def test_a_table_replaces_questions_and_levels_that_it_lacks_have_no_sub_goals(tmp_path):
     env = gym.make(DOOR_KEY, disable_env_checker=True)
     asked: list[str] = []
