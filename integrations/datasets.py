@@ -24,9 +24,9 @@ from typing import Any
 
 from ..agents.atomic import check_output
 from ..checks import check_count
+from ..envs.curation import most_different
 from ..errors import InputError, needs_extra
 from .core import COLUMNS, make_samples, write_object
-from .curation import most_different
 from .lm_eval_tasks import check_question, write_task
 
 SPLITS = ("train", "test")

@@ -17,6 +17,7 @@ from ..registration import register
 from .programs.dice import Dice
 from .programs.grammar import DOMAINS, format_call
 from .programs.stream_scripts import StreamScript, draw_script
+from .snippets import load_snippets
 
 
 class StreamPrediction(Question):
@@ -32,6 +33,9 @@ class StreamPrediction(Question):
         calls (2 to 5, on request up to 10): number of calls.
         domain ("numbers", "strings", "lists"): the type of the function's argument.
         augmented (constructor, 0 to 1, default 0.3): share of augmented functions.
+        snippets (constructor): a folder of Python files, or a file of JSON lines with "code", whose scripts are asked
+            about instead; see `snippets.load_snippets`. The axes then have no effect.
+        distinct (constructor, above 0 to 1): keep the largest set of snippets of which no two overlap by this share.
 
     Observation:
         Text: the script.
@@ -64,21 +68,37 @@ class StreamPrediction(Question):
         ]
     )
 
-    def __init__(self, *, graded: bool = False, augmented: float = 0.3, **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        graded: bool = False,
+        augmented: float = 0.3,
+        snippets: str | None = None,
+        distinct: float = 1.0,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.graded, self.augmented = graded, check_share("augmented", augmented)
+        self._snippets = () if snippets is None else load_snippets(snippets, check_share("distinct", distinct))
+        self.content_identifies = bool(self._snippets)
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         dice, script = Dice(rng), None
+        if self._snippets:
+            snippet = dice.one(self._snippets)
+            return self._ask(snippet.source, dict(snippet.streams), None)
         while script is None:
             script = draw_script(dice, params["domain"], params["steps"], params["calls"], self.augmented)
+        return self._ask(script.source, script.streams() or {}, script)
+
+    def _ask(self, source: str, streams: dict[str, str], script: StreamScript | None) -> Task:
         return Task(
-            f"```python\n{script.source}\n```\nWhat does this script write to stdout and to stderr? Answer with both, "
+            f"```python\n{source}\n```\nWhat does this script write to stdout and to stderr? Answer with both, "
             "each between its tags, and nothing between the tags of a stream that stays empty:\n"
             "<stdout>\nfirst line\n</stdout>\n<stderr>\n</stderr>",
-            script.streams(),
-            solution=write_streams(script.streams() or {}),
-            content=script.source,
+            streams,
+            solution=write_streams(streams),
+            content=source,
             data=script,
         )
 
@@ -91,7 +111,9 @@ class StreamPrediction(Question):
         return judge_streams(given, task.reference, self.graded)
 
     def criteria(self, task: Task) -> list[str]:
-        script: StreamScript = task.data
+        script: StreamScript | None = task.data
+        if script is None:
+            return ["It finds every line that the script writes.", "It tells the error output from the output."]
         return [
             *(
                 f"It finds the value, or the exception, of {format_call(script.program, call)}."
@@ -102,7 +124,9 @@ class StreamPrediction(Question):
 
     def solution_steps(self, task: Task) -> list[str]:
         """List the value or exception of each call with its stream, and the answer."""
-        script: StreamScript = task.data
+        script: StreamScript | None = task.data
+        if script is None:
+            return [self.oracle(task)]
         steps = [
             f"{format_call(script.program, line.arguments)} "
             + (f"raises {line.error}" if line.error else f"= {line.value!r}")
@@ -113,7 +137,7 @@ class StreamPrediction(Question):
 
     def solver_cost(self, episode: Task) -> float:
         """Return the length of the script and of the worked solution, in characters."""
-        return float(len(episode.data.source) + sum(map(len, self.solution_steps(episode))))
+        return float(len(episode.content) + sum(map(len, self.solution_steps(episode))))
 
 
 def write_streams(streams: dict[str, str]) -> str:

@@ -33,7 +33,7 @@ def shape_range(
     return new[0] + (reward - old[0]) / (old[1] - old[0]) * (new[1] - new[0])
 
 
-class Consistency(NamedTuple):
+class PathConsistency(NamedTuple):
     """Losses of an episode, and the derivative of half their sum with respect to A_t, float64[T]."""
 
     single_step: float
@@ -46,7 +46,7 @@ class Consistency(NamedTuple):
         return 0.5 * (self.single_step + self.multi_step)
 
 
-def path_consistency(adv_t: ArrayLike, v_target_t: ArrayLike, reward: float) -> Consistency:
+def path_consistency(adv_t: ArrayLike, v_target_t: ArrayLike, reward: float) -> PathConsistency:
     """Compute the losses v2 and v3 of the released code, squared errors averaged over the T steps.
 
     Args:
@@ -62,4 +62,4 @@ def path_consistency(adv_t: ArrayLike, v_target_t: ArrayLike, reward: float) -> 
     multi = np.cumsum(adv[::-1])[::-1] - (reward - value)
     steps = len(adv)
     slope = 0.5 * (single + np.cumsum(multi)) / steps
-    return Consistency(float(0.5 * np.mean(single**2)), float(0.5 * np.mean(multi**2)), slope)
+    return PathConsistency(float(0.5 * np.mean(single**2)), float(0.5 * np.mean(multi**2)), slope)

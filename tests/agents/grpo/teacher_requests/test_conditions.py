@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.config import RequestSettings
+from palaestra.agents.grpo.run.logs import trajectory_row
 from palaestra.teachers.prompts.system_texts import PRIOR_PROMPTS
 
 PROMPT = "a or b?"
@@ -59,6 +60,8 @@ def test_a_template_changes_the_system_text_alone(start):
     assert asked.requests == {"requests/system": 3.0, "requests/system/used": 3.0}
     members = [t for group in asked.groups for t in group.trajectories]
     assert {t.system for t in members} == {text} == {t.extras["system_text"] for t in members}
+    assert trajectory_row(1, members[0])["system"] == text
+    assert "system" not in trajectory_row(1, free.groups[0].trajectories[0])
     assert all(t.outcome == 0.5 * t.success for t in members)  # none has the tags
 
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from palaestra.integrations.curation import maximum_clique, most_different, word_overlap
+from palaestra.envs.curation import maximum_clique, most_different, word_overlap
 from palaestra.scripts import dataset
 
 from ..extras import needs  # isort: skip
