@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import aided_agent, human, oracle, random_agent  # noqa: F401  (each registers its agents)
+from . import aided_agent, human, oracle, pathwise, random_agent  # noqa: F401  (each registers its agents)
 from .agent import AGENTS, Agent, AgentError, EndEpisode, SlotAgent, make, register
 from .callable_agent import CallableAgent
 from .chat.chat_agent import ChatAgent

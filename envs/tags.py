@@ -139,6 +139,7 @@ STATED: Mapping[str, str] = {
     "HiddenKey": "exploration long-horizon",
     "HintPrefix": "robustness math",
     "HumanEval": "published-data",
+    "Inventory": "planning long-horizon math",
     "Jigsaw": "spatial",
     "KuhnPoker": "partially-observable",
     "LeducPoker": "partially-observable",

@@ -24,6 +24,7 @@ from typing import Any
 
 from ..agents.atomic import check_output
 from ..checks import check_count
+from ..envs.curation import most_different
 from ..errors import InputError, needs_extra
 from .core import COLUMNS, make_samples, write_object
 from .lm_eval_tasks import check_question, write_task
@@ -31,7 +32,9 @@ from .lm_eval_tasks import check_question, write_task
 SPLITS = ("train", "test")
 
 
-def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kwargs: Any) -> Any:
+def to_dataset(
+    env_id: str, n: int, split: str = "train", *, seed: int = 0, distinct: float | None = None, **kwargs: Any
+) -> Any:
     """Make a ``datasets.Dataset`` of the n episodes with the seeds from ``seed`` on; the columns are `core.COLUMNS`.
 
     Args:
@@ -39,6 +42,8 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
         n: number of rows, at least 1.
         split: "train", "test" or "all". Train and test have no task in common.
         seed: seed of the first episode.
+        distinct: keep of these rows the largest set of which no two prompts overlap by this share or more, see
+            `curation.most_different`; None keeps all.
         **kwargs: arguments of the environment.
 
     Raises:
@@ -48,6 +53,8 @@ def to_dataset(env_id: str, n: int, split: str = "train", *, seed: int = 0, **kw
         from datasets import Dataset, Features, Value
     check_count("n", n, low=1)
     rows = list(make_samples(env_id, n, split, seed, kwargs))
+    if distinct is not None:
+        rows = [rows[number] for number in most_different([row["prompt"] for row in rows], distinct)]
     kinds = {"seed": "int64", "difficulty": "float64"}
     features = Features({name: Value(kinds.get(name, "string")) for name in COLUMNS})
     return Dataset.from_list(rows, features=features)
@@ -62,6 +69,7 @@ def save(
     seed: int = 0,
     license: str = "mit",
     lm_eval: bool = False,
+    distinct: float | None = None,
     **kwargs: Any,
 ) -> Path:
     """Write ``train.parquet``, ``test.parquet`` and a data-set card into a new folder and return its path.
@@ -73,6 +81,7 @@ def save(
         test: number of episodes of the test split; None takes a fifth of n, 0 leaves the split out.
         seed: seed of the first episode of each split.
         license: licence on the card; environments that read another data set inherit that data set's licence.
+        distinct: see `to_dataset`.
         lm_eval: also write a task of lm-evaluation-harness over the test split; see `lm_eval_tasks`.
         **kwargs: arguments of the environment, without the split.
 
@@ -98,9 +107,11 @@ def save(
         parts = {}
         for split, count in counts.items():
             if count:
-                parts[split] = to_dataset(env_id, count, split, seed=seed, **kwargs)
+                parts[split] = to_dataset(env_id, count, split, seed=seed, distinct=distinct, **kwargs)
                 parts[split].to_parquet(place / f"{split}.parquet")
-        card = describe(env_id, {split: len(part) for split, part in parts.items()}, seed, license, kwargs)
+        sizes = {split: len(part) for split, part in parts.items()}
+        drawn = {split: count for split, count in counts.items() if count}
+        card = describe(env_id, sizes, seed, license, kwargs, drawn, distinct)
         (place / "README.md").write_text(card, encoding="utf-8")
         if lm_eval:
             write_task(place, env_id)
@@ -137,15 +148,30 @@ def push(repo: str, env_id: str, n: int, *, private: bool = False, **options: An
     return str(commit.repo_url if hasattr(commit, "repo_url") else commit)
 
 
-def describe(env_id: str, counts: Mapping[str, int], seed: int, license: str, kwargs: Mapping[str, Any]) -> str:
-    """Write the data-set card: YAML for the Hub, then a description of the rows and the calls that recreate them."""
+def describe(
+    env_id: str,
+    counts: Mapping[str, int],
+    seed: int,
+    license: str,
+    kwargs: Mapping[str, Any],
+    drawn: Mapping[str, int] | None = None,
+    distinct: float | None = None,
+) -> str:
+    """Write the data-set card: YAML for the Hub, then a description of the rows and the calls that recreate them.
+
+    Args:
+        counts: rows of each split.
+        drawn: rows of each split before those were chosen that are ``distinct``; None: all were kept.
+    """
     from .. import __version__
 
     name = env_id.rpartition("/")[2]
     files = "\n".join(f"  - split: {split}\n    path: {split}.parquet" for split in counts)
     sizes = ", ".join(f"{count} {split}" for split, count in counts.items())
-    arguments = "".join(f", {key}={value!r}" for key, value in kwargs.items())
-    calls = "\n".join(f'to_dataset("{env_id}", {n}, "{split}", seed={seed}{arguments})' for split, n in counts.items())
+    given = {**({} if distinct is None else {"distinct": distinct}), **kwargs}
+    arguments = "".join(f", {key}={value!r}" for key, value in given.items())
+    asked = (drawn or counts).items()
+    calls = "\n".join(f'to_dataset("{env_id}", {n}, "{split}", seed={seed}{arguments})' for split, n in asked)
     return f"""---
 license: {license}
 configs:

@@ -81,6 +81,8 @@ allowed_answers | list of text | | the answers that the task admits
 passage | list of text | | the text before the answer's place, the text there, and the text after it
 tests | data | | results of a program's tests
 test_report | text | | the first failing test: input, expected and received value, error
+output_streams | data | | what a program writes, "expected", and what the answer says or writes, "given", by stream
+evolved_program | text | | the program that an answer makes of its parent
 milestones | data | | stages of a program that were reached
 tool_calls | list of calls | | tool calls made so far, {"name", "arguments"} each
 expected_calls | list of calls | | right calls, {"name", "parameters"} each
@@ -150,6 +152,7 @@ won_tag | float | share | 1 if an answer between tags succeeded, else 0; None fo
 won_bare | float | share | 1 if an answer that stands alone succeeded, else 0; None for other answers
 options | int | answers | number K of answers that the task admits
 permutation | int | items | number of items that an answer puts in order
+system_text | text | | system text with which the episode was played
 pair | text | | name shared by a task and its rephrasing
 teacher_answer | text | | answer of a slow copy of the policy
 refusal | float | share | 1 if the reply refuses

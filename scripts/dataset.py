@@ -8,6 +8,7 @@ examples:
   palaestra dataset palaestra/Countdown-v0 --n 1000 --out countdown
   palaestra dataset palaestra/Arithmetic-v0 --n 500 --out sums --axis digits=1:2 terms=3
   palaestra dataset palaestra/Sudoku-v0 --n 500 --difficulty 0.5 --push me/sudoku --private
+  palaestra dataset palaestra/StreamPrediction-v0 --n 300 --distinct 0.3 --out snippets
   palaestra dataset palaestra/Countdown-v0 --test 500 --lm-eval --out countdown
   lm_eval --include_path countdown --tasks palaestra_countdown --model ...
   palaestra dataset --from runs/first --out sft.jsonl
@@ -67,6 +68,8 @@ class DatasetOptions:
     """Further arguments of the environment: name=value."""
     license: str = "mit"
     """Licence on the card; tasks from another data set must have the licence of that data set."""
+    distinct: float | None = None
+    """Keep the largest set of tasks of which no two prompts share this part of their neighbouring words."""
     lm_eval: bool = False
     """Also write a task for lm_eval (lm-evaluation-harness), which evaluates the test split."""
     out: Path | None = None
@@ -101,6 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.difficulty is not None:
         kwargs["difficulty"] = options.difficulty
     more = {"test": options.test, "seed": options.seed, "license": options.license, "lm_eval": options.lm_eval}
+    more["distinct"] = options.distinct
     more |= kwargs
     if options.push is None:
         assert options.out is not None

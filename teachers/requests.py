@@ -104,6 +104,7 @@ for _name, _request in {
     "rewrite": LearnerRequest(
         " or ".join(MANNERS), _check_manner, "the prompt is rewritten; the answer that is right stays the same"
     ),
+    "system": LearnerRequest("text", _check_text, "the system text of the conversation, in place of the run's own"),
     "weight": LearnerRequest(_FACTOR, _check_factor, "factor of the group's tokens in the loss"),
     "kl_scale": LearnerRequest(_FACTOR, _check_factor, "factor of the KL penalties on the group's tokens"),
     "success_weight": LearnerRequest(_FACTOR, _check_factor, "factor of the advantages of successful episodes"),

@@ -120,6 +120,7 @@ PROGRAMS = (
     f"palaestra/ProgramSynthesis-v0 --axis steps=1 examples=1 {SHOWN} --max-new-tokens 40 --max-episode-tokens 40 "
     "--env-option milestones=true"
 )
+STREAMS = f"palaestra/StreamPrediction-v0 --axis steps=1 calls=2 {SHOWN} --max-new-tokens 90 --max-episode-tokens 90"
 QUERIES = (
     f"palaestra/TextToSQL-v0 --axis joins=0 nesting=0 clauses=1 tables=0 noise=0 {SHOWN} --max-new-tokens 40 "
     "--max-episode-tokens 40"
@@ -132,6 +133,11 @@ MEMORY = (
     f"palaestra/MemoryStores-v0 --axis texts=2 facts=1 updates=0 filler=0 people=2 questions=2 {SHOWN} "
     "--max-new-tokens 60 --max-episode-tokens 120 --context 1536"
 )
+RULER = (
+    f"palaestra/OpenProblem-v0 --axis problem=golomb_ruler level=0 {UNTRAINED} --prompts 1 --samples 2 "
+    "--max-new-tokens 6 --max-episode-tokens 6"
+)
+"""A program to edit, and answers that edit nothing."""
 SUMS = f"palaestra/Arithmetic-v0 --axis digits=1 terms=2 {SHOWN} --max-new-tokens 40"
 CALLS = f"palaestra/FunctionCalls-v0 --axis calls=1 tools=4 {SHOWN} --max-new-tokens 200 --max-episode-tokens 200"
 REQUESTS = f"palaestra/AllowedRequests-v0 --axis secrets=2 {SHOWN} --max-new-tokens 150 --max-episode-tokens 150"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from palaestra.agents.grpo.recipes.stages import STAGES
 
-from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES, YES_NO  # isort: skip
+from .one_step import AGAIN, CUT, FEW, GUESS, HOT, OLD, RULER, SUMS, TAUGHT, THREE, TURNS, UNTRAINED, UPDATES, YES_NO  # isort: skip
 
 FAR = f"{TURNS} --surrogate clip --lr 1e-1 --epochs 3"
 """Ratios far from 1, of episodes that fail, too."""
@@ -38,6 +38,7 @@ LINES: dict[str, str] = {
 
 EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "rollout": {
+        "evolve": (RULER, f"evolve(programs=({str(Path(__file__).with_name('ruler_program.py'))!r},))"),
         "growing_groups": (f"{GUESS} --steps 4", "growing_groups(patience=1,gain=1.0)"),
         "guided": (GUESS, "guided(trigger='always')"),
         "independent": (f"{GUESS} --rollout greedy_twin", "independent"),

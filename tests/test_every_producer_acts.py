@@ -51,6 +51,7 @@ TEACHERS: dict[str, str] = {
 UNREAD = {
     **{f"{what}_{form}": "logged" for what in ("form", "won") for form in ("boxed", "tag", "bare")},
     "achieved": "environments with subgoals tell it, so that no judge is asked",
+    "system_text": "the same text, none, for all episodes of a step whose teacher requests none",
     "atom_scores": "read of thoughts in tags, which no model of these tests writes",
     "echo_run": "says how echo_logps was measured",
     "wrong_step": "the labels of steps that are found with it are read",

@@ -9,7 +9,7 @@ from palaestra.agents.grpo.recipes import RECIPES
 from palaestra.agents.grpo.recipes.recipe import is_kl
 from palaestra.agents.grpo.recipes.stages import STAGES
 
-from .one_step import AGAIN, GUESS, HOT, OLD, TAUGHT, TURNS, UNTRAINED, UPDATES  # isort: skip
+from .one_step import AGAIN, GUESS, HOT, OLD, RULER, TAUGHT, TURNS, UNTRAINED, UPDATES  # isort: skip
 
 GRPO = RECIPES["grpo"]
 SEVERAL_TURNS = f"{TURNS} --shaping count-bonus"
@@ -48,6 +48,7 @@ LINES: dict[str, str] = {
     "spear": f"{GUESS} --prompts 8 --temperature 1.5",
     "spar": f"{GUESS} --prompts 6 --context 1024",
     "starpo_s": f"{GUESS} --seed 2",
+    "theta_evolve": RULER,
     "t1": f"{HOT} --steps 2",
     "web_rl": f"{GUESS} --steps 2 --temperature 1.5",
 }
@@ -84,7 +85,10 @@ CHANGES: dict[str, set[str]] = {
 
 UNSEEN: dict[str, dict[str, str]] = {
     "logits": {"nlpo": "the nucleus keeps 100 ids, nearly all of those that the model has"},
-    "rollout": {"bro_rl": "groups grow after steps without progress"},
+    "rollout": {
+        "bro_rl": "groups grow after steps without progress",
+        "theta_evolve": "the database grows once a program runs",
+    },
     "reference": {
         "bro_rl": "moves after three evaluations without progress",
         "prorl": "moves after 50 steps",

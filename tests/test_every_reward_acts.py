@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from palaestra.rewards import REWARDS
 
-from .one_step import CALLS, DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, REQUESTS, SUMS, TAGGED  # isort: skip
+from .one_step import CALLS, DOORS, GUESS, MEMORY, PROGRAMS, QUERIES, REPHRASED, REQUESTS, STREAMS, SUMS, TAGGED
 
 PLAIN = f"{GUESS} --scale none"
 """The size of advantages shows, which the division by their spread takes from rewards that agree with success."""
@@ -22,10 +22,12 @@ SHAPING: dict[str, tuple[str, str]] = {
     "alpha-align": (f"{REQUESTS} --scale none", "alpha-align(form=0.7)"),
     "toolrl": (f"{CALLS} --scale none", "toolrl"),
     "action-match": (f"{PLAIN} --temperature 1.5", "action-match"),
+    "asked-format": (TAGGED, "asked-format(tags=('answer',),partial=True)"),
     "below-average-length": (f"{PLAIN} --steps 2", "below-average-length"),
     "co-rewarding": (f"{REPHRASED} --rollout paired_rephrase", "co-rewarding"),
     "comas": (f"{PLAIN} --measures judge_score({SAYS_YES})", "comas"),
     "clip": (PLAIN, "clip(child=count-bonus)"),
+    "error-aware": (STREAMS, "error-aware"),
     "error-kind": (PROGRAMS, "error-kind"),
     "format": (TAGGED, "format(tags=('answer',),partial=True)"),
     "gate": (PLAIN, "gate(child=count-bonus)"),

@@ -8,6 +8,7 @@ template, or one with neither.
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -20,6 +21,9 @@ from .chat_options import complete_options
 from .chat_template import ChatTemplate
 from .tokenizer import ACTION, OBSERVATION
 
+_SYSTEM_TEXTS = 64
+"""Most renderers that one keeps for other system texts."""
+
 
 class Renderer(Protocol):
     """Conversion between text and token ids, for one tokenizer.
@@ -27,10 +31,12 @@ class Renderer(Protocol):
     Attributes:
         stop_ids: ids that end an action.
         options: options of the chat template, if any.
+        system: system text of every conversation, or None.
     """
 
     stop_ids: tuple[int, ...]
     options: Mapping[str, Any]
+    system: str | None
 
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
         """Return the ids to append before an action.
@@ -59,6 +65,10 @@ class Renderer(Protocol):
         """Return the renderer for conversations that begin with worked examples (`FewShotPrompt`)."""
         ...
 
+    def with_system(self, system: str) -> Renderer:
+        """Return the renderer that differs in its system text alone."""
+        ...
+
 
 class _TokenizerRenderer:
     """Base of the three renderers.
@@ -76,11 +86,12 @@ class _TokenizerRenderer:
 
     def __init__(self, tokenizer: Any, stop_ids: Sequence[int | None], system: str | None):
         self.tokenizer = tokenizer
-        self._system = system
+        self.system = system
         known = [i for i in dict.fromkeys((*stop_ids, tokenizer.eos_token_id)) if i is not None and i < len(tokenizer)]
         if not known:
             raise InputError("the tokenizer has no end token, so no answer would end; set its eos_token.")
         self.stop_ids = tuple(known)
+        self._with_texts: dict[str, Any] = {}
         self._encode = lru_cache(maxsize=8192)(self._encode_text)
         self._special = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
         # Some tokenizers add a space before every text, and some of these also after each special token, but none after
@@ -128,6 +139,19 @@ class _TokenizerRenderer:
     def for_examples(self) -> Renderer:
         return self
 
+    def with_system(self, system: str) -> Renderer:
+        if system not in self._with_texts:
+            if len(self._with_texts) == _SYSTEM_TEXTS:
+                self._with_texts.clear()
+            self._with_texts[system] = self._remake(system)
+        return self._with_texts[system]
+
+    def _remake(self, system: str) -> Renderer:
+        """Make the renderer for another system text. Tokens of other texts do not depend on it."""
+        other = copy.copy(self)
+        other.system, other._with_texts = system, {}
+        return other
+
     def observation(self, text: str, first: bool, stopped: bool = True) -> tuple[int, ...]:
         if not isinstance(text, FewShotPrompt):
             return self._observe(text, first, stopped)
@@ -140,9 +164,9 @@ class _TokenizerRenderer:
     def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         raise NotImplementedError
 
-    def _with_system(self, text: str, first: bool) -> str:
+    def _prefixed(self, text: str, first: bool) -> str:
         """Return the observation, preceded by the system prompt at the start of a conversation."""
-        return f"{self._system}\n{text}" if first and self._system else text
+        return f"{self.system}\n{text}" if first and self.system else text
 
 
 class MarkerRenderer(_TokenizerRenderer):
@@ -154,7 +178,7 @@ class MarkerRenderer(_TokenizerRenderer):
 
     def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         start = self._start if first else ()
-        return (*start, self._open, *self._encode(self._with_system(text, first)), self._close)
+        return (*start, self._open, *self._encode(self._prefixed(text, first)), self._close)
 
 
 class ChatRenderer(_TokenizerRenderer):
@@ -224,6 +248,9 @@ class ChatRenderer(_TokenizerRenderer):
         before, after = self._first if first else self._later_stopped if stopped else self._later_cut
         return (*before, *self._after(before, self._strip(text)), *after)
 
+    def _remake(self, system: str) -> Renderer:
+        return ChatRenderer(self.tokenizer, self.stop_ids, system, self.options)
+
     def action_ids(self, text: str) -> tuple[int, ...]:
         return (*self._after(self._first[1], self._lead + text), *self._closing)
 
@@ -253,7 +280,7 @@ class PlainRenderer(_TokenizerRenderer):
             self.stop_ids = tuple(dict.fromkeys((newline, *self.stop_ids, *sorted(self._lines))))
 
     def for_examples(self) -> Renderer:
-        return self if self._one_line else PlainRenderer(self.tokenizer, self._given, self._system, one_line=True)
+        return self if self._one_line else PlainRenderer(self.tokenizer, self._given, self.system, one_line=True)
 
     def action(self, ids: Sequence[int]) -> str:
         text = super().action(ids)
@@ -270,7 +297,7 @@ class PlainRenderer(_TokenizerRenderer):
     def _observe(self, text: str, first: bool, stopped: bool) -> tuple[int, ...]:
         if not first:
             return self._encode("\n" + text + "\n")
-        return (*self._start, *self._after((), self._with_system(text, first) + "\n"))
+        return (*self._start, *self._after((), self._prefixed(text, first) + "\n"))
 
 
 def renderer_for(

@@ -24,7 +24,7 @@ from ...teachers.pools import instance
 from ...teachers.requests import REQUESTS
 from .backward_starts import BackwardStarts
 from .bonuses.learned_bonus import LearnedBonus
-from .bonuses.slot_bonus import SlotBonus
+from .bonuses.slot_bonus import SlotBonus, conditions_policy
 
 _KEY = 1
 
@@ -163,6 +163,9 @@ class Practice:
         for bonus in self.bonuses:
             own = bonus.of_slot(number) if isinstance(bonus, SlotBonus) else bonus
             env = RewardWrapper(env, own, by_step=True)
+        for bonus in self.bonuses:
+            if conditions_policy(bonus):
+                env = bonus.condition(env, number)  # type: ignore[attr-defined]
         return env
 
     @property
@@ -227,6 +230,8 @@ class Practice:
 
     def open(self) -> gym.Env[Any, Any]:
         """Make an additional environment of the same kind, without bonuses; `close` closes it with the others."""
+        if hasattr(self, "_slots") and (shown := [bonus.name for bonus in self.bonuses if conditions_policy(bonus)]):
+            raise InputError(f"the bonus {shown[0]!r} shows sub-goals, which this learner cannot; take --learner ppo.")
         env = self._make()
         self._opened.callback(env.close)
         return env

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -26,7 +26,11 @@ class StudentAgent(Agent):
     def __init__(self, student: Any, name: str = "student", temperature: float = 1.0, seed: int = 0):
         self.name, self.seed = name, seed
         self._player = student.player(temperature)
-        self._space = student.practice.observation_space
+        self._space: Any = student.practice.observation_space
+        # Sub-goals are shown in training only; see `bonuses.beacons.ConditionedSpace`.
+        self._hide: Callable[[Any], Any] | None = getattr(self._space, "hide", None)
+        if self._hide is not None:
+            self._space = self._space["observation"]
         self._streams: dict[int, np.random.Generator] = {}
         self._states: dict[int, Any] = {}
 
@@ -50,7 +54,9 @@ class StudentAgent(Agent):
         if playing:
             streams = [self._stream(slot, infos[slot]) for slot in playing]
             states = [self._states.get(slot) for slot in playing]
-            chosen, states = self._player([observations[slot] for slot in playing], states, streams)
+            seen = [observations[slot] for slot in playing]
+            seen = seen if self._hide is None else [self._hide(observation) for observation in seen]
+            chosen, states = self._player(seen, states, streams)
             for slot, action, state in zip(playing, chosen, states, strict=True):
                 actions[slot], self._states[slot] = action, state
         return actions

@@ -38,7 +38,7 @@ class StudentConfig:
     teacher_options: _Free = option(default_factory=dict, says="further arguments of the teacher.")
     bonus: tuple[str, ...] = option(
         default=(),
-        says="rewards added to the environment's own in training: potential, waypoints, stages, goal-text, "
+        says="rewards added to the environment's own in training: potential, waypoints, beacons, stages, goal-text, "
         "graph-subgoals, progress-head, designed, subgoals, lare, oni, count, landmarks, empowerment, rnd, rdd, "
         'prediction, hindsight; see `palaestra list bonuses`. Options are given as in "count(weight=0.02)". '
         "Evaluations use no bonus.",

@@ -23,6 +23,7 @@ from ... import teachers
 from ...errors import InputError
 from ...schedules import describe_jump
 from ..evaluation import Report, evaluate
+from ..grpo.recipes.recipe import Component
 from ..grpo.run.folder import (
     RunFolder,
     checkpoint_errors,
@@ -36,7 +37,8 @@ from ..grpo.run.logs import evaluation_row
 from ..grpo.run.observers import Notices, TrainingProgress
 from ..grpo.run.trackers import TRACKERS, Tracker, evaluation_values, trackers_for
 from ..learners import LEARNERS
-from .bonuses import Bonus, describe_bonus, make_bonuses
+from .bonuses import BONUSES, Bonus, describe_bonus, make_bonuses
+from .bonuses.slot_bonus import conditions_policy
 from .practice import Practice, PracticeEpisode
 from .student_agent import StudentAgent
 from .student_config import StudentConfig
@@ -287,7 +289,9 @@ def open_student(folder: str | Path, checkpoint: str = "newest") -> tuple[Any, S
     path = Path(folder)
     _, config = RunFolder.reopen(path, LEARNERS[read_learner(path)].config)
     place = find_checkpoint(path, checkpoint)
-    alone = dataclasses.replace(config, environments=1, teacher=None, teacher_options={}, bonus=())
+    # Bonuses whose sub-goals the policy is conditioned on determine its network.
+    shown = tuple(t for t in config.bonus if conditions_policy(BONUSES[Component.parse(t).name]))
+    alone = dataclasses.replace(config, environments=1, teacher=None, teacher_options={}, bonus=shown)
     with closing(StudentRun(alone)) as run, checkpoint_errors(place):
         run.student.load_policy(place)
     return run.student, config

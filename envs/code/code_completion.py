@@ -37,7 +37,7 @@ _EXPRESSIONS = (ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.GeneratorExp, 
 # Minimum characters of a masked expression or line.
 _SHORTEST = 6
 # Guesses that must never fill a gap.
-_GUESSES = ("0", "1", "2", "3", "10", "42", "[]", "''", "i", "v")
+GUESSES = ("0", "1", "2", "3", "10", "42", "[]", "''", "i", "v")
 _FORMS = {
     "expression": ("an expression", "len(values) + 1"),
     "line": ("one or more statements", "values = other + 1"),
@@ -207,7 +207,7 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
     or a gap that a simple guess fills."""
     program = draw_program(dice, domain, steps)
     place = dice.below(len(program.blocks) - 1)
-    spans = _find_spans(program.blocks[place], masked)
+    spans = find_spans(program.blocks[place], masked)
     if not spans:
         return None
     start, end = dice.one(spans)
@@ -217,7 +217,7 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
     cases = draw_cases(dice, program, TESTS)
     if cases is None:
         return None
-    guesses = (*_GUESSES, *(parameter.name for parameter in program.parameters), *program.results)
+    guesses = (*GUESSES, *(parameter.name for parameter in program.parameters), *program.results)
     fillings = [guess for guess in guesses if guess] if masked == "expression" else ["pass"]
     for filling in fillings:
         code = fill_gap(block[:start], filling, block[end:], masked)
@@ -225,7 +225,7 @@ def _draw(dice: Dice, domain: str, steps: int, masked: str) -> Infilling | None:
         if is_supported(code) and not _is_clearly_wrong(program, body, cases):
             return None
     head = len(program.source) - len("\n".join(textwrap.indent(code, "    ") for code in program.blocks[place:]))
-    first, last = head + _shift_by_indent(block, start), head + _shift_by_indent(block, end)
+    first, last = head + shift_by_indent(block, start), head + shift_by_indent(block, end)
     source = program.source
     tests = make_call_tests(program, cases, _PUBLIC)
     return Infilling(program, source[:first], source[last:], missing, masked, tests)
@@ -245,12 +245,12 @@ def _is_clearly_wrong(program: Program, body: tuple[str, ...], cases: list[Progr
     return wrong
 
 
-def _shift_by_indent(block: str, place: int) -> int:
+def shift_by_indent(block: str, place: int) -> int:
     """Return the position of ``place`` in the block once every line is indented by four more spaces."""
     return place + 4 * (block.count("\n", 0, place) + 1)
 
 
-def _find_spans(block: str, masked: str) -> list[tuple[int, int]]:
+def find_spans(block: str, masked: str) -> list[tuple[int, int]]:
     """List (start, end) of each piece of a block that may be masked."""
     if masked == "step":
         return [(0, len(block))]

@@ -5,6 +5,7 @@ All checks take linear time in the length of the text, whatever the model wrote.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from ...checks import check_number, option
@@ -117,10 +118,32 @@ class Format(Reward):
         return self.penalty, self.reward
 
     def value(self, episode: Episode) -> float:
-        text = episode.response
-        if tags_in_order(text, self.tags, self.opened):
+        return self.value_of(episode.response, self.tags)
+
+    def value_of(self, text: str, tags: Sequence[str]) -> float:
+        """Return the value of a response from which ``tags`` are required."""
+        if tags_in_order(text, tags, self.opened):
             return self.reward
-        share = tag_share(text, self.tags) if self.partial else 0.0
+        share = tag_share(text, tags) if self.partial else 0.0
         # All pairs present but out of order, or with text between them, is still not the required format.
-        share = min(share, 1.0 - 1.0 / (2 * len(self.tags)))
+        share = min(share, 1.0 - 1.0 / (2 * len(tags)))
         return self.penalty + share * (self.reward - self.penalty)
+
+
+_NAMED = re.compile(r"<([A-Za-z][A-Za-z0-9_-]{0,31})>")
+
+
+@register("asked-format")
+class AskedFormat(Format):
+    """Term for the tags that the episode's system text names, once each, in the order in which it names them first.
+
+    A system text "Write a plan in <plan> </plan>, then the answer in <answer> </answer>." asks for two. If it names
+    none, the response must have ``tags``. With ``weight=0.5`` beside half of the outcome it is the reward of pPE.
+    """
+
+    paper = "Prior Prompt Engineering for Reinforcement Fine-Tuning, arXiv 2505.14157"
+    needs = frozenset({"system_text"})
+
+    def value(self, episode: Episode) -> float:
+        asked = tuple(dict.fromkeys(_NAMED.findall(episode.extra("system_text") or "")))
+        return self.value_of(episode.response, asked or self.tags)

@@ -85,6 +85,7 @@ OPTIONS = {
     "eva": {"capacity": 12},
     "webrl": {"failures": 9, "memory": 20},
     "token-budget": {"every": 3},
+    "instruction-population": {"every": 4, "memory": 8},
     "palaestra": {"window": 60, "refit": 20},
 }
 # Where the space is a plain list, these propose by rule alone.

@@ -155,6 +155,7 @@ class Trajectory:
         nodes: path of the trajectory through the group's tree, from the root; () if it shares no prefix.
         advantage: advantage assigned beforehand (to replayed episodes), or None.
         guided: share of the solution that was revealed to the policy, in [0, 1].
+        system: system text that the teacher requested; "" if the conversation had the run's own.
         weight: teacher's factor on the weight of the episode's tokens in the loss, at least 0.
         advantage_weight: teacher's factor on the episode's advantages, at least 0.
         kl_scale: teacher's factor on the KL penalties of the episode's tokens, at least 0; None if the teacher set
@@ -185,6 +186,7 @@ class Trajectory:
     nodes: tuple[Node, ...] = ()
     advantage: float | None = None
     guided: float = 0.0
+    system: str = ""
     weight: float = 1.0
     advantage_weight: float = 1.0
     kl_scale: float | None = None
@@ -303,8 +305,9 @@ def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
     episode.
     """
     data = {name: to_plain(getattr(trajectory, name)) for name in _TRAJECTORY}
-    if not trajectory.policy:
-        del data["policy"]
+    for name in ("policy", "system"):
+        if not data[name]:
+            del data[name]
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
     data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]

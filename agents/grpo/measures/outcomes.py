@@ -86,6 +86,13 @@ def forms_of_answers(groups: Sequence[Group], tools: ProducerTools) -> Found:
     return [[forms(trajectory) for trajectory in group.trajectories] for group in groups]
 
 
+@produces("system_text")
+def read_system_texts(groups: Sequence[Group], tools: ProducerTools) -> Found:
+    """System text of each episode: the one that the teacher requested, or the run's own; "" without one."""
+    own = tools.language.renderer.system or ""
+    return [[{"system_text": trajectory.system or own} for trajectory in group.trajectories] for group in groups]
+
+
 @produces("answer_dispersion")
 def dispersion_of_groups(groups: Sequence[Group], tools: ProducerTools, choices: int | None = None) -> Found:
     """Dispersion of the answers of each group, the same number for all its episodes (see

@@ -126,12 +126,13 @@ class ConcurrentEpisodes:
         asked = (start.temperature, start.conditions.temperature, player.temperature)
         temperature = next(value for value in asked if value is not None)
         limits = start.limits or start.conditions.limits or player.limits
+        system = start.conditions.system
         return EpisodeLoop(
             start,
             env,
             observation,
             info,
-            player.renderer,
+            player.renderer.with_system(system) if system else player.renderer,
             limits,
             temperature,
             player.version,

@@ -164,6 +164,7 @@ class EpisodeLoop:
             version=self._version if sampled else -1,
             rescore=self._stripped,
             guided=self._guided,
+            system=self.start.conditions.system,
         )
 
     def invalidate(self, error: Exception) -> None:

@@ -56,6 +56,7 @@ class Conditions:
 
     Attributes:
         temperature, limits: override the player's; a `Start`'s values override both. None: no override.
+        system: system text of the conversation; "": the run's own.
         prompt: text shown instead of the task's first observation; "": the observation is shown.
         note: text appended to the prompt.
         hint: text appended to prompt and note; left out if it would leave no context for an action.
@@ -66,6 +67,7 @@ class Conditions:
 
     temperature: float | None = None
     limits: TokenLimits | None = None
+    system: str = ""
     prompt: str = ""
     note: str = ""
     hint: str = ""

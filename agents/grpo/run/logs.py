@@ -287,6 +287,7 @@ def trajectory_row(step: int, trajectory: Trajectory, measures: Collection[str] 
         "params": dict(trajectory.params),
         "difficulty": trajectory.difficulty,
         **({"role": trajectory.role} if trajectory.role else {}),
+        **({"system": trajectory.system} if trajectory.system else {}),
         "turns": [
             {
                 "observation": turn.observation,

@@ -1,4 +1,5 @@
-"""Requests on the conditions of play: at temperature 0, with a hint, within a token budget, with a rewritten prompt."""
+"""Requests on the conditions of play: at temperature 0, with a hint, within a token budget, with a system
+text, with a rewritten prompt."""
 
 from __future__ import annotations
 
@@ -45,6 +46,15 @@ def give_hints(assignments: Sequence[Assignment], context: RequestContext) -> No
         assignment.set_conditions(**{name: getattr(start, name) for name in names})
     for assignment in assignments:
         assignment.done["hint"] = assignment.task.conditions.guided
+
+
+@request_handler("system", "play")
+def set_system_texts(assignments: Sequence[Assignment], context: RequestContext) -> None:
+    """Begin the conversation with a system text, in place of the run's own (pPE, arXiv 2505.14157)."""
+    for assignment in assignments:
+        text = assignment.request("system")
+        assignment.set_conditions(system=text)
+        assignment.done["system"] = "used" if text else "none"
 
 
 @request_handler("rewrite", "play")

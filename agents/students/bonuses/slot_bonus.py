@@ -93,6 +93,11 @@ class SlotReward(StepReward):
         return self.bonus.reward_step(self.slot, step, observation, terminated)
 
 
+def conditions_policy(bonus: Any) -> bool:
+    """Return True if a bonus, or a class of bonuses, shows its sub-goals to the student (see `beacons`)."""
+    return hasattr(bonus, "condition")
+
+
 PLAIN, POTENTIAL = "plain", "potential"
 LEAVES = "leaves the optimal policies as they are"
 

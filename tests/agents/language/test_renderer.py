@@ -217,3 +217,15 @@ def test_markers_come_after_what_the_tokenizer_puts_before_a_text():
     first, later = (renderer.observation("1", first=first) for first in (True, False))
     assert first == (tokenizer.bos_token_id, *later)
     assert (later[0], later[-1]) == (opened, closed)
+
+
+@pytest.mark.parametrize("kind", [MarkerRenderer, PlainRenderer, ChatRenderer])
+def test_another_system_text_gives_the_renderer_made_with_it(kind, chat):
+    own, other = kind(chat, system="be brief"), kind(chat, system="be kind")
+    changed = own.with_system("be kind")
+    for first in (True, False):
+        assert changed.observation("a?", first=first) == other.observation("a?", first=first)
+    assert changed.observation("a?", first=True) != own.observation("a?", first=True)
+    assert changed.action_ids("b") == own.action_ids("b")
+    assert own.with_system("be kind") is changed
+    assert own.system == "be brief"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from palaestra.errors import InputError
 from palaestra.rewards import Episode, make
+from palaestra.rewards.algebra.sums import Sum, Weighted
 from palaestra.rewards.terms.format import has_balanced_pairs, has_one_pair, tags_in_order
 
 Maker = Callable[..., Episode]
@@ -75,3 +76,27 @@ def test_the_partial_reward_is_the_share_of_pairs_and_never_full_for_a_wrong_ord
 def test_wrong_arguments_are_refused(wrong: dict[str, Any]):
     with pytest.raises(InputError):
         make("format", **wrong)
+
+
+def test_the_tags_are_those_of_the_system_text_and_half_of_the_reward_is_the_format(episode: Maker):
+    """pPE's reward: 0.5 for accuracy and 0.5 for exactly one <tag> block followed by one <answer> block."""
+    whole = Sum(
+        right=Weighted(child=make("verifiable", scale=1.0), weight=0.5),
+        form=Weighted(child=make("asked-format"), weight=0.5),
+    )
+    asked = {"system_text": "Write a plan in <plan> </plan>. Then the answer in <answer> </answer>."}
+    rewards = {
+        response: [whole(episode(won, response, **asked)).reward for won in (True, False)]
+        for response in (
+            "<plan>a</plan><answer>b</answer>",
+            "<think>a</think><answer>b</answer>",
+            "<plan>a</plan><plan>b</plan><answer>c</answer>",
+            "So: <plan>a</plan><answer>b</answer>",
+            "<plan>a</plan><answer>b",
+        )
+    }
+    first, *others = rewards.values()
+    assert first == [1.0, 0.5]
+    assert others == [[0.5, 0.0]] * 4
+    form, r1 = make("asked-format"), "<think>a</think><answer>b</answer>"
+    assert form(episode(text=r1, system_text="")).reward == 1.0  # a text without tags asks for R1's

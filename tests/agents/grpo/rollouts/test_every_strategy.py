@@ -28,10 +28,15 @@ def begun(params) -> dict:
     }
 
 
+ELSEWHERE = ("rule_pairs", "table", "roles", "evolve")
+"""Strategies that play only some environments, or a script of a file; see test_rule_pairs, test_table, ..."""
 STRATEGIES = {
-    # Not those that play only some environments, or a script of a file; see test_rule_pairs, test_table and test_roles.
-    **{name: (name, {}) for name in ROLLOUTS if name not in ("rule_pairs", "table", "roles")},
-    **{f"recipe {name}": (row.rollout.name, begun(row.rollout.params)) for name, row in RECIPES.items()},
+    **{name: (name, {}) for name in ROLLOUTS if name not in ELSEWHERE},
+    **{
+        f"recipe {name}": (row.rollout.name, begun(row.rollout.params))
+        for name, row in RECIPES.items()
+        if row.rollout.name not in ELSEWHERE
+    },
 }
 
 

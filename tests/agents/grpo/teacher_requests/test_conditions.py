@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.config import RequestSettings
+from palaestra.agents.grpo.run.logs import trajectory_row
+from palaestra.teachers.prompts.system_texts import PRIOR_PROMPTS
 
 PROMPT = "a or b?"
 
@@ -43,6 +45,24 @@ def test_every_strategy_plays_under_the_conditions(start, recipe):
     for trajectory in (t for group in groups for t in group.trajectories):
         assert trajectory.action_tokens <= 2
         assert "Answer within 2 tokens." in trajectory.turns[0].observation
+
+
+def test_a_template_changes_the_system_text_alone(start):
+    options = {"templates": ["plan"]}
+    plain, planned = (
+        start("random", "plain"),
+        start("prior-prompts", teacher_options=options, recipe="prior_prompts", context=512),
+    )
+    free, asked = plain.parts.collector.collect(1), planned.parts.collector.collect(1)
+    text = PRIOR_PROMPTS["plan"].text
+    usual = [prompt.replace("<obs>", f"<obs>{text}\n") for prompt in prompts_of(plain, free)]
+    assert usual == prompts_of(planned, asked)
+    assert asked.requests == {"requests/system": 3.0, "requests/system/used": 3.0}
+    members = [t for group in asked.groups for t in group.trajectories]
+    assert {t.system for t in members} == {text} == {t.extras["system_text"] for t in members}
+    assert trajectory_row(1, members[0])["system"] == text
+    assert "system" not in trajectory_row(1, free.groups[0].trajectories[0])
+    assert all(t.outcome == 0.5 * t.success for t in members)  # none has the tags
 
 
 def test_greedy_probes_take_the_most_likely_token(start):

@@ -19,7 +19,7 @@ SLOTS = {name for name in BONUSES if isinstance(make_bonuses([name], DISCOUNT)[0
 HEAD = "progress-head(settle=8, batch=4{})"
 LEAVING = ["empowerment(form='potential')", "goal-text", "graph-subgoals", "potential", "stages", "waypoints"]
 LEAVING.append(HEAD.format(""))
-ELSEWHERE = {"designed", "lare", "oni"}
+ELSEWHERE = {"beacons", "designed", "lare", "oni"}
 """Bonuses whose effect on the optimal policies has tests of its own."""
 PLAIN = [f"{name}(form='plain')" for name in ("empowerment", "goal-text", "graph-subgoals", "stages")]
 PLAIN.append(HEAD.format(", form='plain'"))
