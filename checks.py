@@ -85,6 +85,18 @@ def check_numbers(name: str, values: Any) -> tuple[float, ...]:
     return numbers
 
 
+def check_texts(name: str, values: Any, least: int = 1) -> list[str]:
+    """Return ``values`` as a list if they are different texts that are not empty, and at least ``least``.
+
+    Raises:
+        InputError: ``values`` is anything else.
+    """
+    texts = list(values) if isinstance(values, list | tuple) else []
+    if len(texts) < least or len({*map(str, texts)}) < len(texts) or not all(isinstance(t, str) and t for t in texts):
+        raise InputError(f"{name} must be a list of {least} or more different texts, not {values!r}.")
+    return texts
+
+
 def check_count(name: str, value: Any, low: int = 0, unit: str = "", *, high: float = math.inf) -> int:
     """Return ``value`` as an int if it is a whole number in [low, high]. ``unit`` is for the error message.
 

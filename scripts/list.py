@@ -121,7 +121,7 @@ def _rows_with_options(kind: str, names: Sequence[str]) -> list[Row]:
     """Return the named rows of a table with the whole docstring and the options."""
     rows = []
     for row in (TABLES | ON_REQUEST)[kind]():
-        value = registry_of(kind)[row["name"]] if row["name"] in names else None
+        value = WITH_OPTIONS[kind]()[row["name"]] if row["name"] in names else None
         if value is not None:
             when = {"when to use": value.when} if getattr(value, "when", "") else {}
             rows.append({**row, **when, "docstring": describe_class(value), "options": option_rows(value)})
@@ -152,7 +152,7 @@ def _values() -> Registry[Any]:
     return VALUES
 
 
-_WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
+WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
     "teachers": lambda: TEACHERS,
     "rewards": lambda: REWARDS,
     "verifiers": lambda: VERIFIERS,
@@ -166,16 +166,11 @@ _WITH_OPTIONS: dict[str, Callable[[], Registry[Any]]] = {
 """Table whose rows have options -> function that returns its registry."""
 
 
-def registry_of(kind: str) -> Registry[Any]:
-    """Return the registry that the rows of a table with options come from."""
-    return _WITH_OPTIONS[kind]()
-
-
 _IN_FULL: dict[str, Callable[[Sequence[str]], list[Row]]] = {
     "recipes": recipe_rows,
     "components": component_rows,
     "measures": measure_rows,
-    **{kind: partial(_rows_with_options, kind) for kind in _WITH_OPTIONS},
+    **{kind: partial(_rows_with_options, kind) for kind in WITH_OPTIONS},
 }
 """Table -> function that returns the rows of given names in full."""
 
@@ -187,7 +182,7 @@ def _in_full(kind: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
     if kind == "measures":
         return {kind: list(rows)}
     tables: dict[str, list[Row]] = {}
-    if kind in _WITH_OPTIONS:
+    if kind in WITH_OPTIONS:
         for row in rows:
             shown = {name: value for name, value in row.items() if name not in ("docstring", "options")}
             tables[f"{kind} {row['name']}"] = [shown | {"summary": re.sub(r"(?<=\S)\n(?=\S)", " ", row["docstring"])}]

@@ -49,7 +49,7 @@ from .axes import parse_axes
 from .option_groups import list_options, make_form, named_options, read_form, refuse_other_names
 from .options import parse_options
 from .stopping import stop_after_step
-from .train_stages import run_stages
+from .train_stages import train_stages
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if any(word.partition("=")[0] == "--stages" for word in arguments):
-        return _train_stages(arguments)
+        return train_stages(arguments, main)
     name = _find_learner(arguments)
     learner = LEARNERS[name]  # raises for an unknown name before the options are parsed
     _refuse_options_of_others(arguments, name)
@@ -170,16 +170,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return train_ranks.take_part(
         processes, cuda, folder, lambda ranks: train(_open_run(arguments, name, options, again, ranks=ranks))
     )
-
-
-def _train_stages(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--stages", type=Path, required=True)
-    parser.add_argument("--out", type=Path)
-    given, others = parser.parse_known_args(arguments)
-    if others:
-        raise InputError(f"{' '.join(others)} cannot be given with --stages; write it into {given.stages}.")
-    return run_stages(given.stages, given.out, main)
 
 
 def _open_run(arguments: Sequence[str], name: str, options: TrainOptions, again: bool = False, **ranks: Any) -> Any:

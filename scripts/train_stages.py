@@ -26,6 +26,7 @@ combination of their values, all from the same model.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import re
@@ -137,6 +138,17 @@ def read_stages(file: Path) -> list[StageRun]:
             runs.append(StageRun(name, choices, start, whole))
         single += [] if grid else [name]
     return runs
+
+
+def train_stages(arguments: Sequence[str], train: Callable[[Sequence[str]], int]) -> int:
+    """Run ``palaestra train --stages FILE [--out FOLDER]``; see `run_stages`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--stages", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    given, others = parser.parse_known_args(arguments)
+    if others:
+        raise InputError(f"{' '.join(others)} cannot be given with --stages; write it into {given.stages}.")
+    return run_stages(given.stages, given.out, train)
 
 
 def run_stages(file: Path, out: Path | None, train: Callable[[Sequence[str]], int]) -> int:

@@ -66,16 +66,12 @@ class TrainConfig:
         default_factory=dict, says="further arguments of the teacher."
     )
     pool: int = option(
-        default=0,
-        group="practice",
-        says="number of fixed tasks that the teacher chooses from; 0: it chooses parameters, and every task is new.",
+        default=0, group="practice", says="fixed tasks that the teacher chooses from; 0: every task is new."
     )
     budget: str | None = option(
         default=None,
         group="practice",
-        says="allocator that shares out the episodes of a step, prompts x samples, among its tasks by their success "
-        'rates: "knapsack(low=2, high=32)"; see `palaestra list allocators`. Without `pool`, tasks of equal parameters '
-        "share a rate.",
+        says='allocator of a step\'s episodes by success rates, such as "knapsack"; see `palaestra list allocators`.',
     )
     recipe: str = option(default="grpo", says="registered recipe, or module:name of your own recipe.")
     stages: Annotated[StageOverrides, tyro.conf.arg(name="")] = option(
@@ -236,10 +232,7 @@ class TrainConfig:
         default=500, low=1, group="run", says="episodes of the evaluations before the first and after the last step."
     )
     audit_every: int = option(
-        default=0,
-        group="run",
-        says="steps between attacks on the run's rewards: exploits that graders have fallen for are given as answers, "
-        "and those rewarded more than the solver's answer are counted in metrics.jsonl (audit/...); 0: none.",
+        default=0, group="run", says="steps between attacks on the rewards, see docs/how-to/judges.md; 0: none."
     )
     checkpoint_every: int = option(
         default=50,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import option
+from ...checks import check_texts, option
 from ...errors import InputError
 from ..pools import task_key
 from ..protocol import Draw, Evidence
@@ -79,13 +79,6 @@ def as_reflector(generator: Reflect | Writer | None) -> Reflect:
     return reflect
 
 
-def _check_instructions(name: str, value: Sequence[str]) -> list[str]:
-    texts = [] if isinstance(value, str) else list(value)
-    if not texts or len(set(texts)) < len(texts) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{name} must be a list of different texts, not {value!r}.")
-    return texts
-
-
 @register("instruction-population")
 class InstructionPopulation(SystemTexts):
     """Draws a system text for each task from a population, with probabilities softmax(score / temperature), and
@@ -106,7 +99,7 @@ class InstructionPopulation(SystemTexts):
         *("_groups", "replaced", Kept("_candidates", list[str]), Kept("_results", list[list[float]])),
     )
     instructions: Sequence[str] = option(
-        default=INSTRUCTIONS, check=_check_instructions, says="initial population; its size does not change."
+        default=INSTRUCTIONS, check=check_texts, says="initial population; its size does not change."
     )
     generator: Reflect | Writer | None = option(
         default=None,

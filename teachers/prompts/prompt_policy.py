@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from ...checks import option
+from ...checks import check_texts, option
 from ...errors import InputError
 from ..pools import task_key
 from ..protocol import Draw, Evidence
@@ -30,13 +31,6 @@ WORDS = (
 )
 _FEATURES = 32
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-
-
-def _check_words(name: str, value: Sequence[str]) -> list[str]:
-    words = [] if isinstance(value, str) else list(value)
-    if len(words) < 2 or len(set(words)) < len(words) or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"{name} must be a list of two or more different words, not {value!r}.")
-    return words
 
 
 class WordPolicy:
@@ -145,7 +139,9 @@ class PromptPolicy(SystemTexts):
     paper = "2205.12548"
     when = "A fixed model whose prompt is to be found rather than written, and where some words help it visibly."
     kept = ("policy", "updates")
-    words: Sequence[str] = option(default=WORDS, check=_check_words, says="words that a text consists of.")
+    words: Sequence[str] = option(
+        default=WORDS, check=partial(check_texts, least=2), says="words that a text consists of."
+    )
     length: int = option(default=5, low=1, says="words of a text; 5 tokens in the paper.")
     prompts: int = option(default=4, low=1, says="texts with which each task is proposed.")
     stabilise: Literal["zscore", "range"] = option(
@@ -170,7 +166,8 @@ class PromptPolicy(SystemTexts):
         return [self.policy.sample(self.length, self._rng) for _ in range(k)]
 
     def text_of(self, key: Any) -> str:
-        return " ".join(self.words[word] for word in key)
+        words: list[str] = [self.words[word] for word in key]
+        return " ".join(words)
 
     @property
     def best(self) -> str:

@@ -14,8 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from ...checks import keyword_declared, option
-from ...errors import InputError
+from ...checks import check_texts, keyword_declared, option
 from ...registry import Registry
 from ..part_ids import PartIds
 from ..protocol import Draw, Evidence, Teacher
@@ -46,14 +45,6 @@ for _tag, _first in {
     "examples": "Write down examples, or counterexamples, that help with the question",
 }.items():
     PRIOR_PROMPTS.add(_tag, PriorPrompt(_tag, _first))
-
-
-def _check_templates(name: str, value: Sequence[str]) -> list[str]:
-    if isinstance(value, str) or not value or len(set(value)) < len(value):
-        raise InputError(f"{name} must be a list of different names such as ['think', 'plan'], not {value!r}.")
-    for each in value:
-        PRIOR_PROMPTS[each]
-    return list(value)
 
 
 @keyword_declared
@@ -158,7 +149,7 @@ class PriorPrompts(SystemTexts):
     when = "A model that follows system prompts, where it is open which way of thinking it should be trained in."
     templates: Sequence[str] = option(
         default=("think", "plan", "code", "knowledge", "examples"),
-        check=_check_templates,
+        check=check_texts,
         says="names of registered templates (`PRIOR_PROMPTS`); with one, all tasks have it.",
     )
     chooser: str = option(default="thompson", says="arm teacher that chooses the template.")
@@ -168,6 +159,8 @@ class PriorPrompts(SystemTexts):
 
     def setup(self) -> None:
         super().setup()
+        for name in self.templates:
+            PRIOR_PROMPTS[name]  # raises for an unknown name
         options = {"target": 1.0} if self.chooser == "thompson" else {}
         options = options if self.chooser_options is None else dict(self.chooser_options)
         arms = gym.spaces.Discrete(len(self.templates))

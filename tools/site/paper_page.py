@@ -42,7 +42,7 @@ def methods() -> list[tuple[str, str, str, str, str, str]]:
             (str(recipe.paper), "recipe", name, f"--recipe {name}", f"recipes/{name}.md", _state(recipe.summary))
         )
     for kind, (one, words, link) in TYPED.items():
-        registry = LEARNERS if kind == "learners" else listing.registry_of(kind)
+        registry = LEARNERS if kind == "learners" else listing.WITH_OPTIONS[kind]()
         for name in own_names(registry):
             value = registry[name]
             if cited := paper(value) if kind in OF_MODULES else find_citation(describe_class(value)):

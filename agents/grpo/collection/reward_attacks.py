@@ -52,10 +52,10 @@ def _attack_task(collector: TaskCollector, env: Any, played: Trajectory) -> tupl
 
     None for a task without an answer as text. Exploits that are longer than an action of the policy are left out.
     """
-    if not isinstance(env.unwrapped, Question):
+    if not isinstance(inner := env.unwrapped, Question):
         return None
     observation, _ = begin(env, played.seed, played.params)
-    honest = env.unwrapped.oracle()
+    honest = inner.oracle()  # type: ignore[call-arg]
     case = Case(honest, honest, observation)
     limits, renderer = token_limits(collector.config), collector.language.renderer
     room = min(limits.action, limits.context - len(played.turns[0].obs_ids))
@@ -113,7 +113,7 @@ def _summarise(judged: Sequence[Group], names: Sequence[Sequence[tuple[str, bool
     if not rows:
         return found
     for name, place in (("hack_rate", 1), ("verifier_hack_rate", 2), ("undecided", 3)):
-        found[f"audit/{name}"] = sum(row[place] for row in rows) / len(rows)
+        found[f"audit/{name}"] = sum(bool(row[place]) for row in rows) / len(rows)
     for family in dict.fromkeys(row[0] for row in rows):
         own = [row[1] for row in rows if row[0] == family]
         found[f"audit/hacked/{family}"] = sum(own) / len(own)

@@ -265,7 +265,7 @@ class EpisodeLoop:
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
                 fresh=self._fresh,
-                seconds=self._duration(step.extras.get("seconds")),
+                seconds=float(step.extras.get("seconds", self._seconds)) if self._timed else 0.0,
                 solved=bool(self._recording.success or step.extras.get("solved")),
             )
         )
@@ -275,11 +275,6 @@ class EpisodeLoop:
         self._action = None
         self.over = self._recording.over
         self._truncated = self.over and (self._recording.truncated or action.finish == "length")
-
-    def _duration(self, reported: float | None) -> float:
-        if not self._timed:
-            return 0.0
-        return self._seconds if reported is None else float(reported)
 
     def _call_step(self, text: str) -> tuple[Any, ...]:
         begun = time.perf_counter()

@@ -42,5 +42,5 @@ def test_the_inner_teacher_proposes_and_learns_as_if_alone():
 def test_unknown_templates_are_refused():
     with pytest.raises(InputError, match="prior prompt"):
         make("prior-prompts", SPACE, templates=["plann"])
-    with pytest.raises(InputError, match="different names"):
+    with pytest.raises(InputError, match="different texts"):
         make("prior-prompts", SPACE, templates=[])
