@@ -166,8 +166,7 @@ class PromptPolicy(SystemTexts):
         return [self.policy.sample(self.length, self._rng) for _ in range(k)]
 
     def text_of(self, key: Any) -> str:
-        words: list[str] = [self.words[word] for word in key]
-        return " ".join(words)
+        return " ".join(str(self.words[word]) for word in key)
 
     @property
     def best(self) -> str:
