@@ -71,7 +71,7 @@ class WebArena(TaskEnv):
         With an answer; truncated after ``turns`` turns. Nothing is judged then.
 
     Source:
-        WebArena (arXiv 2307.13854), sections 2.2 and 3; needs the optional dependencies [web], and Chromium.
+        WebArena (arXiv 2307.13854), section 3; needs the optional dependencies [web], and Chromium.
 
     Args:
         tasks: path of the task file.
