@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import gymnasium as gym
 import numpy as np
@@ -70,7 +71,7 @@ class WebArena(TaskEnv):
         With an answer; truncated after ``turns`` turns. Nothing is judged then.
 
     Source:
-        WebArena (arXiv 2307.13854), sections 2.2 and 3; needs the optional dependencies [web], and Chromium.
+        WebArena (arXiv 2307.13854), section 3; needs the optional dependencies [web], and Chromium.
 
     Args:
         tasks: path of the task file.
@@ -120,6 +121,8 @@ class WebArena(TaskEnv):
             _say_once(f"tasks of {tasks} are left out, {reason}: {', '.join(numbers)}")
         if not self._tasks:
             raise InputError(f"no task of {tasks!r} can be judged here: {'; '.join(self.left_out) or 'there is none'}.")
+        needed = (one.hosts for one in self._tasks.values())
+        self._hosts = frozenset(filter(None, (urlsplit(url).hostname for url in addresses.values()))).union(*needed)
         self.observation = check_choice("observation", observation, OBSERVATIONS)
         self.lines, self.turns = check_count("lines", lines, 6), check_count("turns", turns, 1)
         self.settle = check_number("settle", settle, 0.0)
@@ -158,10 +161,9 @@ class WebArena(TaskEnv):
         from .browsers.browser import BrowserFailure
         from .browsers.live_browser import LiveBrowser
 
-        hosts = frozenset().union(*(one.hosts for one in self._tasks.values()))
         for attempt in range(2):
             if self._browser is None:
-                self._browser = LiveBrowser(hosts, self.lines, self.settle)
+                self._browser = LiveBrowser(self._hosts, self.lines, self.settle)
                 self._finalizer = weakref.finalize(self, self._browser.start_closing)
                 self._finalizer.atexit = False
             try:

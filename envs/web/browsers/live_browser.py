@@ -182,6 +182,10 @@ class LiveBrowser:
         control, text, wait = self.page.controls[command.number - 1], command.text, {"timeout": _PATIENCE * 1e3}
         element = self._element(command.number)
         match command.verb:
+            case "click" if control.role == "link" and control.element.get("target") == "_blank":
+                # The new tab may come later than the pause after an action.
+                with self._context.expect_page(**wait):
+                    element.click(**wait)
             case "click" | "dblclick" | "check" | "uncheck" | "hover":
                 getattr(element, command.verb)(**wait)
             case "focus":

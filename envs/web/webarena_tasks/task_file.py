@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ....errors import InputError, shorten
 
-_PLACEHOLDER = re.compile(r"__([A-Z][A-Z_]*?)__(?!\w)")
+_PLACEHOLDER = re.compile(r"__([A-Z]+(?:_[A-Z]+)*)__")
 # Functions of WebArena's evaluators that are known here, as they are called in task files.
 LAST_POST = "func:reddit_get_post_url('__last_url__')"
 ROLE_OF = re.compile(r"func:gitlab_get_project_memeber_role\(__page__, '([\w.-]+)'\)")
@@ -131,7 +131,7 @@ def _fill_in(value: Any, sites: Mapping[str, str], unknown: set[str]) -> Any:
 
     def address(found: re.Match[str]) -> str:
         name = found[1].lower()
-        if name not in sites and name != "page":
+        if name not in sites:
             unknown.add(name)
         return sites.get(name, found[0])
 
@@ -180,7 +180,7 @@ def _texts(values: Sequence[Any]) -> tuple[str, ...]:
 
 def _obstacles(task: ArenaTask, unknown: set[str], has_judge: bool) -> Iterator[str]:
     """Iterate over the reasons why a task cannot be judged."""
-    for name in sorted(unknown - {"last_url"}):
+    for name in sorted(unknown):
         yield f"no address for the site {name}"
     if task.alike and not has_judge:
         yield "the answer is compared in substance, which needs a judge"
