@@ -54,8 +54,9 @@ class TableRollout(Strategy):
 
     With the score "advantage", a legal move is worth what it gains over the policy's mean at its information set,
     computed exactly from the policies of both seats (`information_sets.move_gains`), so that neither the deal nor later
-    moves add noise; a reply without one costs ``most`` points. A magnet then draws the policy to itself as it was up
-    to ``renew`` updates ago, which lets the last policy converge where rewards alone go round in circles.
+    moves add noise; a reply without one costs ``most`` points. A magnet then draws the policy to random legal moves,
+    and from update ``renew`` on to itself as it was up to ``renew`` updates ago, which lets the last policy converge
+    where rewards alone go round in circles.
 
     Args:
         opponents: "self", "past", or names of the game's scripted players; one is drawn for each task.
@@ -189,7 +190,7 @@ class TableRollout(Strategy):
         """Return what each move gains at each information set, for each game's parameters and players."""
         game = env.table
         assert isinstance(game, HiddenGame)
-        if player.step % self.renew == 0:
+        if player.step and player.step % self.renew == 0:
             self._magnets.clear()
         first, second = (player.for_role(role) for role in game.roles)
         asked: dict[Matching, ByMove] = {}
@@ -201,7 +202,12 @@ class TableRollout(Strategy):
             for pair in (first, second), players:
                 if (params, pair) not in asked:
                     asked[params, pair] = ask_policy(env, positions, pair)[0]
-            magnet = self._magnets.setdefault(params, asked[params, (first, second)])
+            magnet = self._magnets.setdefault(
+                params,
+                asked[params, (first, second)]
+                if player.step >= self.renew
+                else {known: dict.fromkeys(row, 1 / len(row)) for known, row in asked[params, (first, second)].items()},
+            )
             gains[params, players] = move_gains(game, dict(params), asked[params, players], magnet, self.magnet)
         return gains
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from palaestra.agents.grpo.rollouts.tree_search import TreeSearch
 from palaestra.agents.search.step_model import first_error_pairs
 from palaestra.agents.search.values import Grown, ModelValue
@@ -10,7 +12,7 @@ from ..grpo.rollouts.conftest import ARITHMETIC, answer_of
 from .conftest import tree_of
 
 
-class Letters:
+class _Letters:
     """A player whose renderer reads tokens as letters."""
 
     class renderer:
@@ -19,9 +21,12 @@ class Letters:
             return "".join(map(chr, ids))
 
 
+LETTERS: Any = _Letters
+
+
 def test_a_pair_is_a_first_wrong_step_and_the_best_step_or_the_prefix_before_it():
     def pairs(*answers, rewards):
-        return [(one.chosen, one.rejected) for one in first_error_pairs(tree_of(*answers, rewards=rewards), Letters)]
+        return [(one.chosen, one.rejected) for one in first_error_pairs(tree_of(*answers, rewards=rewards), LETTERS)]
 
     # After "a", "b" succeeds always, "c" half of the time, "d" never; what follows "d" is not the first error.
     answers, rewards = ("abx", "acx", "acy", "adx", "ady"), (1.0, 1.0, 0.0, 0.0, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -104,7 +105,7 @@ def test_a_game_of_policies_and_past_copies_continues_bit_for_bit(policies, conf
         checkpoint = newest_checkpoint(tmp_path / "whole")
         assert checkpoint is not None
         for name, file in (("past-3", "past-past-3"), ("player_0", "policies/player_0/model"), ("4", "model")):
-            agent = find_agent(f"{tmp_path / 'whole'}@{name}")
+            agent: Any = find_agent(f"{tmp_path / 'whole'}@{name}")
             assert agent.name == f"{tmp_path / 'whole'}@{name}"
             saved = load_file(checkpoint / f"{file}.safetensors")
             own = dict(agent.language.model.named_parameters())
@@ -135,7 +136,7 @@ def test_two_policies_with_adapters_on_one_base_learn_apart_and_continue_bit_for
     assert all("policy/member_1/grad_norm" in row for row in rows)
     assert not any("policy/member_2/grad_norm" in row for row in rows)
     assert rows[0]["policy/member_2/episodes"] == 4
-    agent = find_agent(f"{tmp_path / 'whole'}@member_1")
+    agent: Any = find_agent(f"{tmp_path / 'whole'}@member_1")
     loaded = [weight for key, weight in agent.language.model.named_parameters() if "lora_B" in key]
     assert all(map(torch.equal, loaded, weights["member_1"]))
 
