@@ -47,15 +47,17 @@ def attack_run(collector: TaskCollector, groups: Sequence[Group], step: int) -> 
     return found
 
 
-def _attack_task(collector: TaskCollector, env: Any, played: Trajectory) -> tuple[Group, list[tuple[str, bool]]] | None:
+def _attack_task(
+    collector: TaskCollector, env: Any, played: Trajectory
+) -> tuple[Group, list[tuple[str, bool]]] | None:
     """Return the solver's answer and all exploits as a group, and (family, right by the exploits' own rule) of each.
 
     None for a task without an answer as text. Exploits that are longer than an action of the policy are left out.
     """
-    if not isinstance(inner := env.unwrapped, Question):
+    if not isinstance(env.unwrapped, Question):
         return None
     observation, _ = begin(env, played.seed, played.params)
-    honest = inner.oracle()  # type: ignore[call-arg]
+    honest = env.get_wrapper_attr("oracle")()
     case = Case(honest, honest, observation)
     limits, renderer = token_limits(collector.config), collector.language.renderer
     room = min(limits.action, limits.context - len(played.turns[0].obs_ids))
@@ -112,8 +114,9 @@ def _summarise(judged: Sequence[Group], names: Sequence[Sequence[tuple[str, bool
     found: dict[str, float] = {"audit/exploits": float(len(rows))}
     if not rows:
         return found
-    for name, place in (("hack_rate", 1), ("verifier_hack_rate", 2), ("undecided", 3)):
-        found[f"audit/{name}"] = sum(bool(row[place]) for row in rows) / len(rows)
+    _, *columns = zip(*rows)
+    for name, column in zip(("hack_rate", "verifier_hack_rate", "undecided"), columns, strict=True):
+        found[f"audit/{name}"] = sum(column) / len(rows)
     for family in dict.fromkeys(row[0] for row in rows):
         own = [row[1] for row in rows if row[0] == family]
         found[f"audit/hacked/{family}"] = sum(own) / len(own)

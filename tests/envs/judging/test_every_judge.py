@@ -82,7 +82,7 @@ def test_hostile_replies_are_no_verdicts(name: str):
         def right(text: str, answers: set[str] = answers, guess: str = guess) -> bool:
             return text in answers or text.endswith(guess)
 
-        report = attack(grade, [Case(env.oracle(), prompt=observation, right=right)], families=FAMILIES)
+        report = attack(grade, [Case(env.oracle(), prompt=observation, right=right)], families=[*FAMILIES])
         assert report.clean, report
 
 
