@@ -44,15 +44,17 @@ class TwoArmed(Question):
 palaestra.envs.register(ENV, TwoArmed)
 
 
-def measured(group: int, label: str) -> dict[str, Any]:
+def measured(group: int, label: str, tokens: int, good: bool) -> dict[str, Any]:
     """What the learner would measure of an episode that a test makes: pairs of groups, a teacher's label, a thought's
-    gain."""
+    gain, and what it would think of each token."""
     return {
         "prefix_values": [0.5, 0.5],
         "pair": group // 2,
         "teacher_answer": label,
         "thought_logps": [-0.5],
         "base_logps": [-1.0],
+        "token_contrast": [0.25 if good else -0.25] * tokens,
+        "span_weights": [0.9 if good else 0.1] * tokens,
     }
 
 
@@ -104,7 +106,7 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
                 "texts": [pull],
                 "success": pull == "b",
                 "task_id": str(number),
-                "extras": {**SUPPLIED, **measured(number, "b")},
+                "extras": {**SUPPLIED, **measured(number, "b", len(act), pull == "b")},
                 **changes,
             }
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)
