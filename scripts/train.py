@@ -105,8 +105,8 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Folder for the run, new or empty; by default runs/ENV-TEACHER-RECIPE-SEED, for a student with the learner in "
         "place of the recipe.",
     ),
-    "stages": (
-        Path | None,
+    "stage_file": (
+        Annotated[Path | None, tyro.conf.arg(name="stages")],
         None,
         "File of stages to train in order, each from the model of an earlier one; goes with --out alone. The same call "
         "again continues.",
@@ -133,7 +133,7 @@ class TrainOptions:
     out: Path | None
     resume: Path | None
     config: Any
-    stages: Path | None = None
+    stage_file: Path | None = None
     env_weight: tuple[str, ...] = ()
     chat_option: Texts = ()
     engine_option: Texts = ()

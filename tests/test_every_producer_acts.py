@@ -48,12 +48,19 @@ TEACHERS: dict[str, str] = {
     "transition_loss": f"{PLACES} --teacher traced",
 }
 """Measure -> a step with a teacher that reads it."""
+ADJUSTMENTS = ("span_weights", "token_contrast")
+"""Measures of tokens, read by the adjustment of the same name."""
 UNREAD = {
     **{f"{what}_{form}": "logged" for what in ("form", "won") for form in ("boxed", "tag", "bare")},
     "achieved": "environments with subgoals tell it, so that no judge is asked",
     "system_text": "the same text, none, for all episodes of a step whose teacher requests none",
     "atom_scores": "read of thoughts in tags, which no model of these tests writes",
+    "over_refusal": "written to the logs, where it is named; rewards compute it themselves",
+    "refusal": "written to the logs, where it is named; rewards compute it themselves",
     "echo_run": "says how echo_logps was measured",
+    **dict.fromkeys(("refusal", "over_refusal"), "logged"),
+    "span_weights": "read by the recipe srum",
+    "token_contrast": "read by the recipe t_reg",
     "wrong_step": "the labels of steps that are found with it are read",
     "teacher_answer": "text, read by the recipes co_rewarding_ema and co_rewarding_both",
 }
@@ -68,6 +75,8 @@ MEASURES = sorted({name for _, producer in PRODUCERS.items() for name in produce
 def test_a_measure_reaches_its_reader(name, step):
     if name in TEACHERS:
         line, quantity = TEACHERS[name], "told"
+    elif name in ADJUSTMENTS:
+        line, quantity = f"{PLAIN} --adjustments {name}", "advantage"
     else:
         reward = REWARDS[name]
         plain, shaping = SHAPING.get(reward, (PLAIN, reward))
@@ -85,4 +94,4 @@ def has_words(value):
 
 
 def test_each_measure_has_one_place_in_the_tables():
-    assert sorted([*REWARDS, *TEACHERS, *UNREAD]) == sorted(MEASURES)
+    assert sorted([*REWARDS, *TEACHERS, *ADJUSTMENTS, *UNREAD]) == sorted(MEASURES)

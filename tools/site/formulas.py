@@ -73,6 +73,8 @@ SURROGATES: dict[str, str] = {
     "shaped_importance": r"\frac{r_t}{r_t+\gamma}\,A_t",
     "shaped_ratio": r"\frac{\pi_t}{\pi_t+\gamma}\,A_t",
     "sppo": r"-\left(\sum_t l_t-\eta\left(P-\frac{1}{2}\right)\right)^2",
+    "t_reg": r"\log\sigma(\beta(s_w-s_l))+\alpha\,\sigma(\beta(s_l-s_w))(R_w+R_l),\quad R=\beta\sum_t A_t\log\pi_t,\ "
+    + _REF,
     "topr": r"\mathrm{sg}\!\left(\mathrm{clip}\!\left(\frac{\pi}{\mu}, a^{\pm}, b^{\pm}\right)\right)A_t\log\pi_t",
     "tr_grpo": r"w_t\," + _CLIP + r",\quad w_t=\mathrm{clip}\!\left(c(\sigma(k\,\mathrm{sg}(\pi_t))-m), a, b\right)",
     "two_sided": r"\min\!\left(\min(r_t,\delta)A_t,\ \mathrm{clip}(r_t, 1-\epsilon_{low}, 1+\epsilon_{high})A_t\right)",

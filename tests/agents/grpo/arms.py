@@ -46,9 +46,9 @@ class TwoArmed(Question):
 palaestra.envs.register(ENV, TwoArmed)
 
 
-def measured(group: int, label: str) -> dict[str, Any]:
+def measured(group: int, label: str, tokens: int, good: bool) -> dict[str, Any]:
     """What the learner would measure of an episode that a test makes: pairs of groups, a teacher's label, a thought's
-    gain."""
+    gain, and what it would think of each token."""
     return {
         "prefix_values": [0.5, 0.5],
         "pair": group // 2,
@@ -56,6 +56,8 @@ def measured(group: int, label: str) -> dict[str, Any]:
         "thought_logps": [-0.5],
         "base_logps": [-1.0],
         "beam_rank": 0,
+        "token_contrast": [0.25 if good else -0.25] * tokens,
+        "span_weights": [0.9 if good else 0.1] * tokens,
     }
 
 
@@ -107,7 +109,11 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
                 "texts": [pull],
                 "success": pull == "b",
                 "task_id": str(number),
-                "extras": {**SUPPLIED, **measured(number, "b"), "thought_logps": [-0.5 if pull == "b" else -1.5]},
+                "extras": {
+                    **SUPPLIED,
+                    **measured(number, "b", len(act), pull == "b"),
+                    "thought_logps": [-0.5 if pull == "b" else -1.5],
+                },
                 **changes,
             }
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)

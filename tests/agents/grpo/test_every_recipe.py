@@ -91,7 +91,8 @@ def full(ragged, models):
     def answering(place, number, trajectory):
         turns = (*trajectory.turns[:-1], replace(trajectory.turns[-1], action=str(number % 2)))
         labels = [bool((number + k) % 3) for k in range(len(turns))]
-        extras = {**SUPPLIED, "step_labels": labels, "reference": "1", **measured(place, "1")}
+        extras = {**SUPPLIED, "step_labels": labels, "reference": "1"}
+        extras |= measured(place, "1", trajectory.action_tokens, number > 0)
         return replace(trajectory, turns=turns, extras={**extras, "thought_logps": [-0.1 * number]})
 
     return [
@@ -217,7 +218,8 @@ def paid(groups: Sequence[Sequence[Sequence[float]]]) -> list[Group]:
         members = []
         for member, own in enumerate(rewards):
             turns = [([5 + turn], [7, 8]) for turn in range(len(own))]
-            one = trajectory(0.0, turns, texts=["1"] * len(own), extras={**SUPPLIED, **measured(number, "1")})
+            extras = {**SUPPLIED, **measured(number, "1", 2 * len(own), True)}
+            one = trajectory(0.0, turns, texts=["1"] * len(own), extras=extras)
             value = math.fsum(own)
             nodes = [
                 Node("root", 2, value),

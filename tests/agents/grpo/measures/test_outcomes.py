@@ -1,6 +1,8 @@
-"""Forms of answers: how they are told apart, and how one of two crowds the other out."""
+"""Measures of episodes alone: forms of answers, of which one crowds the other out, and refusals."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +10,12 @@ from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.measures.outcomes import answer_form, forms_of_answers
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.recipes.stages import PRODUCERS
 
 from ....one_step import GUESS  # isort: skip
 from ..conftest import group, trajectory  # isort: skip
 
+NO, YES = "<answer>I cannot tell you.</answer>", "<answer>42</answer> I cannot complain"
 BOX, TAG = "\\boxed{1}", "<answer>1</answer>"
 
 
@@ -50,3 +54,15 @@ def test_a_run_logs_the_shares_of_the_forms(step):
     assert [row[f"measure/form_{form}"] for form in ("boxed", "tag", "bare")] == [0, 0, 1]
     assert row["measure/won_bare"] == pytest.approx(row["success"])
     assert "measure/won_tag" not in row
+
+
+def test_over_refusals_are_counted_among_allowed_requests_alone():
+    made = [
+        replace(trajectory(0.0, [([5], [7])], texts=[text]), extras={"forbidden": forbidden})
+        for text in (NO, YES)
+        for forbidden in (True, False)
+    ]
+    (refusals,) = PRODUCERS["refusal"]([group(*made)], None)
+    assert [row["refusal"] for row in refusals] == [1.0, 1.0, 0.0, 0.0]
+    (over,) = PRODUCERS["over_refusal"]([group(*made)], None)
+    assert [row["over_refusal"] for row in over] == [None, 1.0, None, 0.0]
