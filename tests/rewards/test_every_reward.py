@@ -142,6 +142,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "agent": str(rng.integers(0, 2)),
         "atom_scores": unit,
         "base_logps": (-rng.exponential(1, 3)).tolist(),
+        "beam_rank": int(rng.integers(0, 8)),
         "thought_logps": (-rng.exponential(1, 3)).tolist(),
         "coalition_values": rng.uniform(0, 1, 2**count).tolist(),
         "completion": np.sort(rng.uniform(0, 1, count)).tolist(),

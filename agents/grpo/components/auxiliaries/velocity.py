@@ -43,25 +43,29 @@ def flow_error(network: Any, state: Tensor, noise: Tensor, t: Tensor) -> Tensor:
 class Velocity(Auxiliary):
     """Velocity network trained by flow matching on the hidden states of successful episodes (RLFR, arXiv 2510.10201).
 
-    Provides "flow_deviation": the error of the network at each action token at the fixed time ``at``, which is small
-    where states are like those of right answers. Training draws times t = sigma(N(0, 1)). All noise follows from
-    ``seed`` and the number of batches.
+    Provides "flow_deviation": the error of the network at each action token at the fixed time ``at``, the mean over
+    ``draws`` of noise; it is small where states are like those of right answers. Training draws times t = sigma(N(0,
+    1)). All noise follows from ``seed`` and the number of batches.
 
     Args:
         lr: learning rate of AdamW.
         width: number of units in the hidden layer.
         passes: gradient steps on each batch.
-        at: time at which deviations are measured, in (0, 1).
+        at: time at which deviations are measured, in (0, 1].
+        draws: number of draws of noise, the same at all tokens.
         seed: seed of weights and noise.
     """
 
     provides = frozenset({"flow_deviation"})
     needs = frozenset({"hidden"})
 
-    def __init__(self, lr: float = 1e-4, width: int = 256, passes: int = 4, at: float = 0.8, seed: int = 0):
+    def __init__(
+        self, lr: float = 1e-4, width: int = 256, passes: int = 4, at: float = 0.8, draws: int = 4, seed: int = 0
+    ):
         super().__init__("after")
         self.lr = check_number("lr", lr, 0.0)
         self.width, self.passes = check_count("width", width, 1), check_count("passes", passes, 1)
+        self.draws = check_count("draws", draws, 1)
         self.at, self.seed = check_number("at", at, above=0.0, high=1.0), seed
         self._batches = 0
 
@@ -71,10 +75,12 @@ class Velocity(Auxiliary):
 
     @torch.no_grad()
     def measure(self, batch: Batch, passes: Passes) -> dict[str, Tensor]:
-        state = batch.measurement("hidden")[batch.action].float()
-        noise = torch.randn(state.shape, generator=torch.Generator().manual_seed(self.seed))
-        found = torch.zeros(len(batch.ids))
-        found[batch.action] = flow_error(self.network, state, noise, torch.full((len(state),), self.at))
+        state, found = batch.measurement("hidden")[batch.action].float(), torch.zeros(len(batch.ids))
+        time = torch.full((len(state),), self.at)
+        # The same noise at all tokens, so that a deviation does not depend on the order of the batch.
+        noises = torch.randn((self.draws, state.shape[1]), generator=torch.Generator().manual_seed(self.seed))
+        errors = [flow_error(self.network, state, noise.expand_as(state), time) for noise in noises]
+        found[batch.action] = torch.stack(errors).mean(0)
         return {"flow_deviation": found}
 
     def train(self, batch: Batch, passes: Passes) -> Stats:

@@ -49,7 +49,7 @@ def grown(groups):
 def measured(batch: Batch, dtype: torch.dtype = torch.float32) -> Batch:
     """With everything measured, as functions of the token and its place, so that they do not depend on its row."""
     base = torch.where(batch.action, torch.sin(batch.ids.to(dtype) + 0.1 * batch.position), 0)
-    names = ("logp_old", "logp_ref", "logp_prm", "logp_teacher")
+    names = ("logp_old", "logp_ref", "logp_prm", "logp_teacher", "flow_deviation")
     made = {name: torch.where(batch.action, -1.5 + (0.1 + 0.1 * i) * base, 0) for i, name in enumerate(names)}
     places = torch.arange(1, 4, dtype=dtype)
     return batch.with_(

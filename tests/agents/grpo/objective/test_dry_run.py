@@ -47,7 +47,7 @@ def test_a_factor_of_the_whole_batch_is_refused_where_the_scale_divides_it_out()
 
 @pytest.mark.parametrize("name", list(RECIPES))
 def test_every_recipe_passes_its_dry_run(name):
-    dry_run(RECIPES[name], samples=4, steps=100, teacher_model=True)
+    dry_run(RECIPES[name], samples=4, steps=100, teacher_model=True, extras={"passage"})
 
 
 def test_one_sample_a_task_is_refused_where_only_siblings_are_compared():
