@@ -13,7 +13,7 @@ from .arm_teacher import ArmTeacher
 
 
 @register("blocks")
-class Blocks(ArmTeacher):
+class ArmBlocks(ArmTeacher):
     """One arm for a block of proposals, then another one, drawn uniformly.
 
     With several environments an arm is an environment. Outcomes have no effect.
