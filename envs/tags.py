@@ -177,6 +177,7 @@ STATED: Mapping[str, str] = {
     "Spider": "published-data",
     "StumpTracks": "long-horizon",
     "Sudoku": "logic",
+    "SupplyChain": "planning long-horizon math",
     "TemporalLogic": "logic",
     "ToolUse": "databases math needs-bwrap",
     "TowerOfHanoi": "planning",

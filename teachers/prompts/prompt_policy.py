@@ -170,7 +170,7 @@ class PromptPolicy(SystemTexts):
         return [self.policy.sample(self.length, self._rng) for _ in range(k)]
 
     def text_of(self, key: Any) -> str:
-        return " ".join(self.words[word] for word in key)
+        return " ".join([str(self.words[int(word)]) for word in key])
 
     @property
     def best(self) -> str:
