@@ -23,7 +23,7 @@ _ORDERS = re.compile(r"(?:ship )?(\d{1,9})(?:,? and |[,;]? ?)(?:order )?(?<!\d)(
 
 
 @dataclass(frozen=True, slots=True)
-class ChainProblem:
+class SupplyProblem:
     """Constants of an episode: ``low`` and ``high``, the ends of the uniform weekly demand; ``backlog``, the cost of a
     unit short; ``to_shop`` and ``to_warehouse``, lead times in weeks; ``margin``, the share by which costs may exceed
     the optimum; ``demands``, the recorded demand of each week."""
@@ -68,7 +68,7 @@ class ChainState:
     on their way to the shop and to the warehouse, next ones first; ``warehouse``, units in the warehouse; ``week``;
     ``cost``, the cost paid; ``expected``, the sum of expected costs decided; ``share``, of optimal over expected."""
 
-    problem: ChainProblem
+    problem: SupplyProblem
     shop: int
     shipped: tuple[int, ...]
     warehouse: int
@@ -144,7 +144,7 @@ class SupplyChain(Game):
         mean = int(rng.integers(10, 31))
         half = max(1, round(float(rng.uniform(0.4, 0.9)) * mean))
         demands = tuple(rng.integers(mean - half, mean + half + 1, params["weeks"]).tolist())
-        problem = ChainProblem(
+        problem = SupplyProblem(
             *(mean - half, mean + half, int(rng.choice(_BACKLOG)), params["to_shop"], params["to_warehouse"]),
             *(round(params["margin"], 4), demands),
         )
@@ -249,8 +249,8 @@ class SupplyChain(Game):
 
 @functools.lru_cache(maxsize=16384)
 def chain_cost(position: int, low: int, high: int, backlog: int, to_shop: int, to_warehouse: int) -> float:
-    """Return C_2 of `ChainProblem.chain_cost`."""
-    problem = ChainProblem(low, high, backlog, to_shop, to_warehouse, 0.0, ())
+    """Return C_2 of `SupplyProblem.chain_cost`."""
+    problem = SupplyProblem(low, high, backlog, to_shop, to_warehouse, 0.0, ())
     level = problem.shop_level
     chances = demand_distribution(low, high, to_warehouse)
     waiting = position - to_warehouse * low - np.arange(len(chances))

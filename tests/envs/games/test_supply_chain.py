@@ -5,9 +5,9 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 import pytest
-from palaestra.envs.games.supply_chain import ChainProblem
+from palaestra.envs.games.supply_chain import SupplyProblem
 
-PROBLEM = ChainProblem(5, 15, 19, to_shop=1, to_warehouse=2, margin=0.1, demands=())
+PROBLEM = SupplyProblem(5, 15, 19, to_shop=1, to_warehouse=2, margin=0.1, demands=())
 
 
 def simulate(shop_level: int, chain_level: int, weeks: int = 6000) -> float:
