@@ -12,6 +12,7 @@ GOOD = {
     "hint": 0.5,
     "max_tokens": 12,
     "rewrite": "simplify",
+    "system": "Answer in one word.",
     "weight": 0.0,
     "kl_scale": 0.5,
     "success_weight": 1,
@@ -46,6 +47,7 @@ def test_every_request_has_a_value_that_passes():
         ("joins", [-1], "joins must be a whole number of at least 0, not -1"),
         ("pair", -1, "pair must be a whole number of at least 0, not -1"),
         ("role", 3, "role must be text, not 3"),
+        ("system", None, "system must be text, not None"),
     ],
 )
 def test_an_unknown_request_and_a_bad_value_are_refused_in_one_sentence(name, value, sentence):
