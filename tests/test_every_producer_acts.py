@@ -58,9 +58,6 @@ UNREAD = {
     "over_refusal": "written to the logs, where it is named; rewards compute it themselves",
     "refusal": "written to the logs, where it is named; rewards compute it themselves",
     "echo_run": "says how echo_logps was measured",
-    **dict.fromkeys(("refusal", "over_refusal"), "logged"),
-    "span_weights": "read by the recipe srum",
-    "token_contrast": "read by the recipe t_reg",
     "wrong_step": "the labels of steps that are found with it are read",
     "teacher_answer": "text, read by the recipes co_rewarding_ema and co_rewarding_both",
 }

@@ -56,6 +56,8 @@ def measured(group: int, label: str, tokens: int, good: bool) -> dict[str, Any]:
         "thought_logps": [-0.5],
         "base_logps": [-1.0],
         "beam_rank": 0,
+        "objective": float(good),
+        "system_text": "",
         "token_contrast": [0.25 if good else -0.25] * tokens,
         "span_weights": [0.9 if good else 0.1] * tokens,
     }

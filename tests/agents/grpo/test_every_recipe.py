@@ -36,9 +36,9 @@ from .conftest import trajectory  # isort: skip
 WITHOUT_LABELS = {"evol_rl", "ttrl", "co_rewarding", "co_rewarding_ema", "co_rewarding_both"}
 """Recipes that strengthen what the policy mostly says already; they begin where that is right."""
 
-BEYOND_ARMS = {"comas", "r_nad", "spar"}
-"""Recipes that the two arms cannot serve: with marks of a scorer, with a game of two seats, and with pairs of a model
-that can refine an answer."""
+BEYOND_ARMS = {"comas", "r_nad", "spar", "theta_evolve"}
+"""Recipes that the two arms cannot serve: with marks of a scorer, with a game of two seats, with pairs of a model that
+can refine an answer, and with programs to edit."""
 
 WITHOUT_OUTCOME = {"rlp"}
 """Recipes that pay whatever makes the reference likelier afterwards, which need not be the reference itself."""
