@@ -28,7 +28,9 @@ def random_games(table: TableGame, count: int):
 
 
 def test_all_games_of_the_package_are_met():
-    assert {"ConnectFourSeat", "Domineering", "KuhnPoker", "LeducPoker", "LiarsDiceSeat", "Nim", "Othello"} <= set(TABLES)
+    assert {"ConnectFourSeat", "Domineering", "KuhnPoker", "LeducPoker", "LiarsDiceSeat", "Nim", "Othello"} <= set(
+        TABLES
+    )
 
 
 @every_table
