@@ -47,9 +47,7 @@ def attack_run(collector: TaskCollector, groups: Sequence[Group], step: int) -> 
     return found
 
 
-def _attack_task(
-    collector: TaskCollector, env: Any, played: Trajectory
-) -> tuple[Group, list[tuple[str, bool]]] | None:
+def _attack_task(collector: TaskCollector, env: Any, played: Trajectory) -> tuple[Group, list[tuple[str, bool]]] | None:
     """Return the solver's answer and all exploits as a group, and (family, right by the exploits' own rule) of each.
 
     None for a task without an answer as text. Exploits that are longer than an action of the policy are left out.
