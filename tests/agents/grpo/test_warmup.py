@@ -260,7 +260,8 @@ def test_a_run_that_is_stopped_in_its_warm_up_has_saved_it(config, tmp_path):
 
 
 def test_answers_are_shown_in_the_forms_that_are_named(small, monkeypatch):
-    config = read_config("palaestra/Arithmetic-v0 --axis digits=1 --warmup.batch 40 --warmup.formats boxed tag".split())
+    line = "palaestra/Arithmetic-v0 --axis digits=1 --warmup.batch 40 --warmup.formats boxed tag"
+    config = read_config(line.split(" "))
     assert config.warmup.formats == ("boxed", "tag")
     assert TrainConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
     shown, train = list[str](), supervised_step
