@@ -49,6 +49,7 @@ def measured(group: int, label: str) -> dict[str, Any]:
     gain."""
     return {
         "prefix_values": [0.5, 0.5],
+        "system_text": "",
         "pair": group // 2,
         "teacher_answer": label,
         "thought_logps": [-0.5],
@@ -104,7 +105,7 @@ def both_arms(language: LanguageModel, pulls: str = "bbba", **changes: Any) -> l
                 "texts": [pull],
                 "success": pull == "b",
                 "task_id": str(number),
-                "extras": {**SUPPLIED, **measured(number, "b")},
+                "extras": {**SUPPLIED, **measured(number, "b"), "objective": float(pull == "b")},
                 **changes,
             }
             fields["nodes"] = (Node(str(member), len(act), value=pulls.count("b") / len(pulls)),)
