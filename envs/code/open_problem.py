@@ -76,7 +76,9 @@ class OpenProblem(ProgramQuestion):
     """
 
     supplies = frozenset({"objective", "evolved_program"})
-    param_space = ParamSpace([ChoiceAxis("problem", tuple(CONSTRUCTIONS)), IntAxis("level", 0, LEVELS - 1)])
+    param_space = ParamSpace(
+        [ChoiceAxis("problem", tuple(CONSTRUCTIONS), harder=None), IntAxis("level", 0, LEVELS - 1)]
+    )
 
     def generate(self, rng: np.random.Generator, params: dict[str, Any]) -> Task:
         construction = CONSTRUCTIONS[params["problem"]]

@@ -173,6 +173,7 @@ def _draw_gap(dice: Dice, script: StreamScript, masked: str) -> ScriptGap | None
     gap = ScriptGap(script, source[:first], source[last:], missing, masked, place, (block[:start], block[end:]))
     names = (*(parameter.name for parameter in script.program.parameters), *script.program.results)
     guesses = [*GUESSES, *filter(None, names)] if masked == "expression" else ["pass"]
+    guesses.append(missing[: len(missing) // 2])  # a reply that is cut off must not be right
     expected = script.streams()
     for guess in guesses:
         try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...checks import check_share
 from ...rewards import Verdict
+from ...rewards.answers import fenced, program_in
 from ...rewards.terms.streams import STDERR_SHARE, STREAMS, line_overlap, read_streams, same_output, stream_accuracy
 from ...rewards.verifiers.registry import rejected
 from ..param_space import ChoiceAxis, IntAxis, ParamSpace
@@ -41,8 +42,8 @@ class StreamPrediction(Question):
         Text: the script.
 
     Actions:
-        Text with a block <stdout></stdout> and a block <stderr></stderr>, possibly empty; the last ones count. The
-        whole reply is read, unless ``answer_format`` says otherwise.
+        Text with <stdout></stdout> and <stderr></stderr>, possibly empty, in a fenced block or alone; the last ones
+        count. The whole reply is read, unless ``answer_format`` says otherwise.
 
     Reward:
         1 if both streams are right (lines of stderr in any order), 0 otherwise. With ``graded=True`` two thirds for the
@@ -94,16 +95,16 @@ class StreamPrediction(Question):
     def _ask(self, source: str, streams: dict[str, str], script: StreamScript | None) -> Task:
         return Task(
             f"```python\n{source}\n```\nWhat does this script write to stdout and to stderr? Answer with both, "
-            "each between its tags, and nothing between the tags of a stream that stays empty:\n"
-            "<stdout>\nfirst line\n</stdout>\n<stderr>\n</stderr>",
+            "each between its tags, and nothing between the tags of a stream that stays empty, in one block:\n"
+            "```\n<stdout>\nfirst line\n</stdout>\n<stderr>\n</stderr>\n```",
             streams,
-            solution=write_streams(streams),
+            solution=fenced(write_streams(streams), ""),
             content=source,
             data=script,
         )
 
     def verify(self, task: Task, answer: str) -> Verdict:
-        given = read_streams(answer)
+        given = read_streams(program_in(answer) if "```" in answer or "~~~" in answer else answer)
         if len(given) < len(STREAMS):
             missing = next(name for name in STREAMS if name not in given)
             extras = {"output_streams": {"expected": task.reference, "given": given}}

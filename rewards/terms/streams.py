@@ -21,7 +21,7 @@ STDERR_SHARE = 0.5  # weight of the error output relative to the output, as in t
 
 def read_streams(text: str) -> dict[str, str]:
     """Return the content of the last closed block of each stream in ``text``; a stream without a block is left out."""
-    found = {}
+    found, text = {}, text.replace("\r\n", "\n")
     for name in STREAMS:
         end = text.rfind(f"</{name}>")
         start = text.rfind(f"<{name}>", 0, end) if end >= 0 else -1

@@ -92,7 +92,7 @@ def full(ragged, models):
         turns = (*trajectory.turns[:-1], replace(trajectory.turns[-1], action=str(number % 2)))
         labels = [bool((number + k) % 3) for k in range(len(turns))]
         extras = {**SUPPLIED, "step_labels": labels, "reference": "1"}
-        extras |= measured(place, "1", trajectory.action_tokens, number > 0)
+        extras |= measured(place, "1", trajectory.action_tokens, number > 0) | {"objective": number / 3}
         return replace(trajectory, turns=turns, extras={**extras, "thought_logps": [-0.1 * number]})
 
     return [
