@@ -94,7 +94,8 @@ class Inventory(Game):
     Reward:
         With "success" 1 after the last week if the mean expected cost is at most (1 + margin) times the optimum, else
         0. With "share" each week the optimal expected cost over that of the chosen stock position, divided by the
-        number of weeks. ``info["cost"]`` is the cost of the week.
+        number of weeks. The same order every week is good enough by chance in 0.03 of the tasks. ``info["cost"]`` is
+        the cost of the week.
 
     Termination:
         After the last week. ``info["progress"]`` is the sum of "share" rewards so far, 1 after a success. An answer
