@@ -52,6 +52,12 @@ TABLE_PAGES = {
     "requests": ("Requests", "What a teacher's proposal can ask of the learner, by its key in `meta`."),
     "measures": ("Measures", "Quantities that rewards, teachers and components read, and what supplies each."),
     "learners": ("Learners", "What `palaestra train --learner NAME` trains with."),
+    "searches": (
+        "Searches",
+        "Searches over steps: `palaestra eval --search NAME`, and rollouts; see also [search](../how-to/tree-search.md).",
+    ),
+    "values": ("Values of searches", 'What a search expects of a step: `--search "mcts(value=NAME)"`.'),
+    "allocators": ("Allocators", "What shares out the episodes of a step among its tasks: `--budget NAME`."),
     "bonuses": (
         "Bonuses",
         'Rewards added at every step while a student of gridworlds trains: `--bonus "NAME(option=value)"`; see also '
@@ -206,7 +212,7 @@ def table_rows(kind: str) -> list[dict[str, Any]]:
         from ...benchmarks import BENCHMARKS
 
         return [{"name": name, "summary": text} for name, (_, text) in BENCHMARKS.items()]
-    return getattr(listing, kind)()
+    return {**listing.TABLES, **listing.ON_REQUEST}[kind]()
 
 
 def _table_page(kind: str, title: str, lead: str) -> SitePage:
