@@ -54,7 +54,7 @@ TABLE_PAGES = {
     "learners": ("Learners", "What `palaestra train --learner NAME` trains with."),
     "searches": (
         "Searches",
-        "Searches over steps: `palaestra eval --search NAME`, and rollouts; see also [search](../how-to/tree-search.md).",
+        "Searches over steps: `palaestra eval --search NAME`; see also [how to search](../how-to/tree-search.md).",
     ),
     "values": ("Values of searches", 'What a search expects of a step: `--search "mcts(value=NAME)"`.'),
     "allocators": ("Allocators", "What shares out the episodes of a step among its tasks: `--budget NAME`."),
