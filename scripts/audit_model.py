@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..agents.atomic import write_atomically
-from ..agents.language import language_encoder  # noqa: F401  (registers the encoder)
 from ..envs.judging.flaws import Worked
 from ..envs.judging.judging import FAMILIES
 from ..envs.judging.presentation import SolutionWriter
@@ -42,6 +41,8 @@ def audit_model(path: Path, pairs: int, seed: int, out: Path | None) -> int:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+
+    from ..agents.language import language_encoder  # noqa: F401  (registers the encoder, and loads torch)
 
     if pairs < 6:
         raise InputError(f"--pairs must be at least 6, not {pairs}.")

@@ -171,6 +171,7 @@ def some_extras(rng: np.random.Generator, steps: Sequence[Step]) -> dict[str, An
         "teacher_answer": "1",
         "token_confidence": rng.exponential(1, (count, 3)).tolist(),
         "tests": rng.choice(["", "", "wrong", "error", "limit", "syntax"], rng.integers(1, 5)).tolist(),
+        "system_text": "Reply in <plan> </plan> and <answer> </answer>.",
         "output_streams": {"expected": {"stdout": "7", "stderr": ""}, "given": {"stdout": "7"}},
         "expected_calls": [{"name": "f", "parameters": {"x": 1}}],
         "solution_steps": ["3 + 4 = 7", "7"],

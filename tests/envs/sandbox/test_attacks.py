@@ -20,7 +20,8 @@ ATTACKS = [*USE, *WALLS]
 
 
 @pytest.fixture(scope="module", params=SAFE)
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+def only(request: pytest.FixtureRequest) -> Iterator[list[Sandbox]]:
+    """A list of the one sandbox of all attacks."""
     with (
         pytest.MonkeyPatch.context() as patch,
         socket.socket(socket.AF_UNIX) as listening,
@@ -32,10 +33,18 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
             listening.bind("\0palaestra-attack")
             listening.listen()
         secret.write(SECRET)
-        sandbox = started(request.param)
-        yield sandbox
-        sandbox.close()
+        only = [started(request.param)]
+        yield only
+        only[0].close()
         Path(secret.name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def sandbox(only: list[Sandbox], request: pytest.FixtureRequest) -> Sandbox:
+    """The sandbox, started anew if it was lost, so that one attack fails and not all after it."""
+    if only[0].lost:
+        only[0] = started(request.node.callspec.params["only"])
+    return only[0]
 
 
 def test_there_are_sixty_attacks_of_different_names() -> None:
