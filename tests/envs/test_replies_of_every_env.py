@@ -26,8 +26,9 @@ TABLE = {name: read(name) for name in TYPES}
 
 
 plays_text = suits(lambda env: isinstance(env.action_space, Unicode))
-WHOLE = {f"palaestra/{name}-v0" for name in ("AllowedRequests", "FunctionCalls", "InstructionFollowing")}
-"""Families whose solver writes a reply in a form of its own, thought and tags included, which is judged as a whole."""
+_WHOLE = ("AllowedRequests", "AskQuestion", "FunctionCalls", "InstructionFollowing", "NextSegment")
+WHOLE = {f"palaestra/{name}-v0" for name in _WHOLE}
+"""Families of which a reply is judged as a whole: it has a form of its own, thought and tags included, or is prose."""
 IDS = [
     name for name in palaestra.envs.ids() if name.startswith("palaestra/") and plays_text(name) and name not in WHOLE
 ]
