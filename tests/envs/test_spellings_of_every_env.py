@@ -31,7 +31,7 @@ def test_marks_are_kept_where_they_may_belong_to_an_answer_and_nowhere_else():
     programs = {name for name in ids if re.search(r"\.envs\.(code|sql)\.", str(gym.spec(name).entry_point))}
     homes = re.compile(r"\.envs\.(grids|walkers)\.")
     numbers = {name for name in ids if homes.search(str(gym.spec(name).entry_point)) and "Text-" not in name}
-    others = {"FunctionCalls", "InstructionFollowing", "MemoryStores", "ReasoningGym", "ToolUse"}
+    others = {"AllowedRequests", "FunctionCalls", "InstructionFollowing", "MemoryStores", "ReasoningGym", "ToolUse"}
     assert kept == programs | numbers | {f"palaestra/{name}-v0" for name in others}
 
 
