@@ -113,9 +113,10 @@ class Question(TaskEnv):
                 break
             if not place:
                 verdict, error = read, read.feedback or "The answer does not have the required form."
-        if self.verifier == "text" and self.answer_format == "any" and not verdict.success and isinstance(action, str):
+        words = self.verifier == "text" and self.answer_format == "any"
+        if words and not verdict.success and isinstance(action, str) and len(action) <= self.max_action:
             # Words that `read_action` takes for a label or a remark may be the answer.
-            whole = without_thoughts(action[: self.max_action], self.thoughts) or ""
+            whole = without_thoughts(action, self.thoughts) or ""
             if len(whole) <= self.max_answer and (read := self.verify(task, whole)).success:
                 return read, None
         return verdict, error

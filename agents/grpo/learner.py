@@ -295,6 +295,7 @@ class Learner:
         self.parts.collection.halt()
         self.parts.collection.close()
         earlier = Learner(self.config, self.policy_engine, self.ranks)
+        earlier.folder = self.folder
         # Frees memory before the restored models are loaded.
         del self.parts.language, self.parts.update, self.parts.collector, self.parts.collection
         earlier._restore(find_checkpoint(self.folder.path, str(back)))
@@ -362,7 +363,7 @@ class Learner:
         places = (parts.environments, parts.teacher, played, teacher, passes, measured, parts.rewriter)
         engine, spare = self.policy_engine, update.pending_bytes
         parts.update = update
-        durations = DurationLog(self.folder)
+        durations = DurationLog(self.folder) if "seconds" in parts.objective.needs else None
         parts.collector = TaskCollector(config, parts.collecting, *places, engine, spare, parts.policies, durations)
         parts.collection = kind(config, parts.collector, parts.objective, self.language, engine)
         if checkpoint is None:

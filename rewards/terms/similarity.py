@@ -281,7 +281,8 @@ class AdaptiveSemantics(Composite):
     """
 
     paper = "ARMed, arXiv 2508.12957 (rescaling by our formula)"
-    ranks_success = True
+    needs = frozenset({"reference"})
+    complete = ranks_success = True
     semantic: Reward = option(default=SemanticSimilarity(), says="reward with the semantic score, in [-1, 1].")
     weight: float = option(default=0.5, low=0, high=0.5, says="weight of the semantic score.")
     softness: float = option(default=0.01, above=0, says="spread of a group's scores that is half trusted.")

@@ -78,5 +78,6 @@ def test_every_game_has_a_function_of_its_own_name():
             games.append(re.sub(r"palaestra/|-v\d+$", "", env_id))
     assert set(NAMES) - set(games) == {"MovingObstaclesText", "SQLDebugging", "WikiRace"}
     assert {name for name in games if name not in NAMES} == {
-        "GameableChecklist", "GameableFlattery", "GameableOpinion", "GameableRewardFile", "Mixture",
+        "GameableChecklist", "GameableFlattery", "GameableOpinion", "GameableRewardFile", "Inventory", "Mixture",
+        "Recurring", "SupplyChain",
     }  # fmt: skip

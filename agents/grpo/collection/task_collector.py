@@ -81,7 +81,7 @@ class TaskCollector:
         self.teacher, self.language = teacher, language
         self.teacher_model = teacher_model
         self._policies = policies or {}
-        self._durations = durations if "seconds" in objective.needs else None
+        self._durations = durations
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         if objective.logit_rule is not None:
             self._engine.rule = objective.logit_rule

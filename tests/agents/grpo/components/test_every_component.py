@@ -56,6 +56,8 @@ def measured(batch: Batch, dtype: torch.dtype = torch.float32) -> Batch:
         **made,
         entropy=base.abs(),
         prompt_divergence=0.3 * base.abs(),
+        span_weights=0.7 * base.abs(),
+        token_contrast=base / 4,
         prompt_logp=torch.where(batch.prompt, -0.1 * batch.ids.to(dtype), 0),
         value=base / 2,
         hidden=base[:, None] * places.cos(),
