@@ -248,7 +248,7 @@ class EpisodeLoop:
         text = self._renderer.action(action.ids)
         result, self._stepped = self._stepped or self._call_step(text), None
         step = self._recording.add(text, result)
-        origins = tuple(action.origins)
+        origins, told = tuple(action.origins), step.extras.get("seconds")
         self._turns.append(
             Turn(
                 obs_ids=action.obs_ids,
@@ -265,7 +265,7 @@ class EpisodeLoop:
                 origins=origins if any(origins) else (),
                 entropies=tuple(action.entropies) if self._entropies else (),
                 fresh=self._fresh,
-                seconds=float(step.extras.get("seconds", self._seconds)) if self._timed else 0.0,
+                seconds=(self._seconds if told is None else float(told)) if self._timed else 0.0,
                 solved=bool(self._recording.success or step.extras.get("solved")),
             )
         )

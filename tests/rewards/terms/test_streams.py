@@ -1,4 +1,4 @@
-"""What a program writes: blocks are read, and the published numbers recomputed."""
+"""Reading of the blocks in which a program's output is predicted, and the published numbers, recomputed."""
 
 from __future__ import annotations
 
