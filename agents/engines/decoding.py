@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..language.soft_tokens import SoftInputs
 from .buckets import bucket_of, span_of
 from .drawing import draw_tokens, entropy_of
 from .graphs import Capture, StepGraphs
@@ -47,19 +48,21 @@ _CHANGING = slice(0, 4)
 
 @dataclass(frozen=True)
 class Recorded:
-    """Computations of a step beyond sampling at temperature 1: scaling by temperature, greedy rows, entropies, and the
-    number ``top`` of likeliest ids. Part of the key of a captured graph."""
+    """Computations of a step beyond sampling at temperature 1: scaling by temperature, greedy rows, entropies, the
+    number ``top`` of likeliest ids, and the number ``further`` of values that a subclass of the decoder records. Part
+    of the key of a captured graph."""
 
     scaled: bool
     greedy: bool
     entropies: bool
     top: int
+    further: int = 0
 
     @property
     def lines(self) -> int:
         """Number of values recorded per token: its id, its log-probability, the entropy, then pairs of an id and its
-        log-probability, the likeliest first."""
-        return 3 + 2 * self.top if self.top else 2 + self.entropies
+        log-probability, the likeliest first, then further ones."""
+        return (3 + 2 * self.top if self.top else 2 + self.entropies) + self.further
 
 
 class DecodingRows:
@@ -72,6 +75,8 @@ class DecodingRows:
         max_length: longest conversation in tokens.
         capture: argument of `graphs.StepGraphs`. If given, shapes are static; None: the host reads every token.
     """
+
+    _further = 0
 
     def __init__(
         self,
@@ -247,7 +252,11 @@ class DecodingRows:
         """Feed the last token of each row; return the logits of the next one."""
         token, length = self._table[:2, :rows]
         base = None if self._reach is None else self._table[BASE, :rows]
-        return self._runner.step(token, length, span, level, base, self._reach)
+        return self._runner.step(token, length, span, level, base, self._reach, self._mixtures(rows))
+
+    def _mixtures(self, rows: int) -> SoftInputs | None:
+        """Return the mixtures that are fed in place of the last tokens of the first rows; None without any."""
+        return None
 
     def _draw_noise(self, rows: slice, most: int) -> None:
         """Draw the noise of whole answers of at most ``most`` tokens; copy the first token's noise to its buffer."""
@@ -275,7 +284,7 @@ class DecodingRows:
         if self.truncation is not None:
             logits = truncate(logits, self.truncation)
         drawn = list(draw_tokens(logits, noise, greedy))
-        if recorded.lines > 2:
+        if recorded.entropies or recorded.top:
             logps = logits.log_softmax(-1)
             drawn.append(entropy_of(logps) if recorded.entropies else drawn[1])
             if recorded.top:
@@ -310,6 +319,7 @@ class DecodingRows:
             greedy=bool((scales == 0.0).any()),
             entropies=bool(rows[ENTROPIES].any()),
             top=int(rows[TOP].max()),
+            further=self._further,
         )
         if (lines := self._recorded.lines) > len(self._notes):
             self._notes = self._notes.new_zeros((lines, *self._notes.shape[1:]))

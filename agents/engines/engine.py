@@ -16,6 +16,7 @@ from .sampler import Completion, Request
 
 if TYPE_CHECKING:
     from .joint import LogitRule
+    from .soft_thinking import SoftThinking
     from .truncation import Truncation
 
 ABILITIES: dict[str, str] = {
@@ -24,6 +25,7 @@ ABILITIES: dict[str, str] = {
     "fp32_head": "computes the logits of half-precision weights in single precision",
     "truncation": "leaves unlikely tokens out",
     "logits": "joins the logits of several models",
+    "soft": "samples thoughts of soft tokens",
     "top": "returns the likeliest tokens with their log-probabilities",
 }
 """Optional abilities of an engine beyond sampling with log-probabilities: name -> predicate of the sentence "The engine
@@ -52,6 +54,8 @@ class Engine:
             ability "truncation".
         rule: joins the logits of several models, set before the first request; only for engines with the ability
             "logits".
+        thinking: settings of soft tokens, with which answers begin to requests that ask for it (`Request.thinks`), set
+            before the first request; only for engines with the ability "soft".
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset()
@@ -60,6 +64,7 @@ class Engine:
     interruptible: ClassVar[bool] = False
     truncation: Truncation | None = None
     rule: LogitRule | None = None
+    thinking: SoftThinking | None = None
     _seed = 0
 
     @classmethod

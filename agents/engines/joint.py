@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..language.attention import Attend
+from ..language.soft_tokens import SoftInputs
 from .cache import KeyValueCache
 from .prompts import SharedPrompts
 from .runner import ModelRunner
@@ -108,9 +109,9 @@ class JointRunner(ModelRunner):
         self._widths: list[int] = []
         self._dtypes: list[torch.dtype] = []
 
-    def hidden(self, ids: Tensor, positions: Tensor, attend: Any) -> Tensor:
+    def hidden(self, ids: Tensor, positions: Tensor, attend: Any, soft: SoftInputs | None = None) -> Tensor:
         """Return the hidden states of all models side by side, [N, sum of widths]."""
-        states = [each.hidden(ids, positions, one) for each, one in zip(self._members, attend, strict=True)]
+        states = [each.hidden(ids, positions, one, soft) for each, one in zip(self._members, attend, strict=True)]
         self._widths, self._dtypes = [each.shape[-1] for each in states], [each.dtype for each in states]
         return torch.cat(states, -1)
 

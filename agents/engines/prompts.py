@@ -140,14 +140,14 @@ class SharedPrompts:
         """Let sequences join stored prompts, and find places for new prompts to store.
 
         Args:
-            sequences: sequences to encode; only sequences without cached tokens may share a prompt.
+            sequences: sequences to encode; only those without cached tokens and soft tokens may share a prompt.
             waiting: sequences to encode later; a prompt is also stored for one of these.
             weights: returns a key that changes whenever the model's weights change.
 
         Returns:
             Prompts to encode at their places, each with the sequences that continue it; after encoding, call `hold`.
         """
-        new = [sequence for sequence in sequences if sequence.cached == 0] if self._places else []
+        new = [s for s in sequences if s.cached == 0 and not s.soft] if self._places else []
         # Once a prompt is shared, sharing another one costs next to nothing.
         worth = self.members > 0
         most = self._slots * max((len(sequence.tokens) for sequence in new), default=0)

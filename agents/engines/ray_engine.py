@@ -89,7 +89,7 @@ class _Conversation:
 class RayEngine(Engine):
     """Engine with workers in processes of a Ray cluster, each with a copy of the policy; lost workers are replaced."""
 
-    abilities = frozenset(ABILITIES) - {"truncation", "logits"}
+    abilities = frozenset(ABILITIES) - {"truncation", "logits", "soft"}
     copies = True
     interruptible = True
 

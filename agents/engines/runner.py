@@ -11,6 +11,7 @@ from torch import Tensor
 from ..language.attention import Attend
 from ..language.decoder import hidden_states
 from ..language.head import head_of
+from ..language.soft_tokens import SoftInputs
 from .buckets import padded_batches
 from .drawing import entropy_of, likeliest
 from .prompts import Reach, SharedPrompts
@@ -60,7 +61,7 @@ class ModelRunner:
             key: Hashable = sequence.id
             if sequence.prompt is not None and not sequence.pending:
                 key = sequence.prompt
-            elif sequence.cached == 0:
+            elif sequence.cached == 0 and not sequence.soft:
                 key = sequence.forced, tuple(sequence.pending)
             if key not in leaders:
                 leaders[key] = len(encoded)
@@ -91,6 +92,7 @@ class ModelRunner:
         level: int | None = None,
         base: Tensor | None = None,
         reach: Reach | None = None,
+        soft: SoftInputs | None = None,
     ) -> Tensor:
         """Feed one token to each of the first rows of the cache.
 
@@ -100,13 +102,14 @@ class ModelRunner:
             span, level: see `KeyValueCache.prepare_step`.
             base: lengths of the shared prompts that the rows continue, int64 [rows]; None without shared prompts.
             reach: the result of `SharedPrompts.arrange`.
+            soft: mixtures that are fed in place of some of the tokens.
 
         Returns:
             The logits of the next tokens, [rows, vocabulary].
         """
         merge = None if reach is None else self.prompts.prepare_step(reach, filled)
         attend = self._cache.prepare_step(filled if base is None else filled - base, span, level, merge)
-        return self.logits(self.hidden(ids, filled, attend))
+        return self.logits(self.hidden(ids, filled, attend, soft))
 
     def addresses(self) -> tuple[int, ...]:
         """Return the memory addresses of weights and cache, on which captured graphs of `step` depend."""
@@ -152,19 +155,37 @@ class ModelRunner:
                 [len(ids) for ids in pending],
                 self.prompts.prefix_of(some),
             )
-            tails |= zip(some, self._feed(pending, [s.forced for s in some], positions, attend), strict=True)
+            soft = self._soft_inputs(some) if any(sequence.soft for sequence in some) else None
+            tails |= zip(some, self._feed(pending, [s.forced for s in some], positions, attend, soft), strict=True)
             for sequence, ids in zip(some, pending, strict=True):
                 sequence.cached += len(ids)
         return [tails[sequence] for sequence in sequences]
 
+    def _soft_inputs(self, sequences: Sequence[TokenSequence]) -> SoftInputs | None:
+        """Return the mixtures among the pending tokens of sequences that are padded to the longest; None if there are
+        none."""
+        width = max(len(sequence.pending) for sequence in sequences)
+        found = {
+            row * width + place - sequence.cached: token
+            for row, sequence in enumerate(sequences)
+            for place, token in sequence.soft.items()
+            if place >= sequence.cached
+        }
+        return SoftInputs.of(list(found), list(found.values()), self.device) if found else None
+
     def _feed(
-        self, pending: Sequence[Sequence[int]], forced: Sequence[int], positions: Tensor, attend: Attend
+        self,
+        pending: Sequence[Sequence[int]],
+        forced: Sequence[int],
+        positions: Tensor,
+        attend: Attend,
+        soft: SoftInputs | None = None,
     ) -> list[Tensor]:
         """Run the model over lists of tokens, padded to the longest. Return for each list the hidden states
         [forced + 1, H] of its last tokens."""
         width = max(map(len, pending))
         padded = [[*ids, *[0] * (width - len(ids))] for ids in pending]
-        hidden = self.hidden(torch.tensor(padded, device=self.device).flatten(), positions, attend)
+        hidden = self.hidden(torch.tensor(padded, device=self.device).flatten(), positions, attend, soft)
         tokens = hidden.unflatten(0, (len(pending), width))
         return [tokens[i, len(ids) - 1 - count : len(ids)] for i, (ids, count) in enumerate(zip(pending, forced))]
 
@@ -197,9 +218,9 @@ class ModelRunner:
             sequence.logps, sequence.entropies = twin.logps[:forced], twin.entropies[:forced]
             sequence.top = twin.top[:forced]
 
-    def hidden(self, ids: Tensor, positions: Tensor, attend: Any) -> Tensor:
+    def hidden(self, ids: Tensor, positions: Tensor, attend: Any, soft: SoftInputs | None = None) -> Tensor:
         """Return the final hidden states of flat tokens, [N, H]; ``attend`` is what the cache has prepared."""
-        return hidden_states(self._model, ids, positions, attend)
+        return hidden_states(self._model, ids, positions, attend, soft=soft)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Return the logits [N, vocabulary] of hidden states [N, H]."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from ..language.soft_tokens import SoftToken
 
 Likeliest = tuple[tuple[int, float], ...]
 """Likeliest ids at a token as pairs (id, log-probability in nats), the likeliest first."""
@@ -33,6 +36,8 @@ class Request:
         top: number of likeliest ids to return for each token of the completion.
         seed: non-negative seed of the sampling noise, which makes the answer independent of other requests. None: the
             noise depends on the engine's seed, the session and the session's number of earlier requests.
+        thinks: True lets an engine with `Engine.thinking` begin the answer with a thought of soft tokens, unless
+            ``forced`` begins it.
     """
 
     session: int
@@ -43,6 +48,7 @@ class Request:
     forced: Sequence[int] = ()
     top: int = 0
     seed: int | None = None
+    thinks: bool = False
 
     def __post_init__(self) -> None:
         if not self.ids:
@@ -88,6 +94,8 @@ class Completion:
         finish: "stop" if the last id is a stop token, "length" if the token budget ran out.
         entropies: for each id, the entropy of the distribution at this token in nats; () unless requested.
         top: for each id, the likeliest ids of the distribution at this token; () unless requested.
+        thought: the soft tokens of which the first ids are the candidates with the largest perturbed log-probability;
+            the ``logps`` there are scores of the mixtures. () without a thought.
     """
 
     session: int
@@ -96,6 +104,7 @@ class Completion:
     finish: Literal["stop", "length"]
     entropies: tuple[float, ...] = ()
     top: tuple[Likeliest, ...] = ()
+    thought: tuple[SoftToken, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.logps):

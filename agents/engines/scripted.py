@@ -29,7 +29,7 @@ class ScriptedSampler(Engine):
             log-probability 0.
     """
 
-    abilities = frozenset(ABILITIES) - {"truncation", "logits"}
+    abilities = frozenset(ABILITIES) - {"truncation", "logits", "soft"}
 
     @classmethod
     def serve(

@@ -12,6 +12,8 @@ from .sampler import Completion, Likeliest, Request
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..language.soft_tokens import SoftToken
+
 
 @dataclass(eq=False)
 class SharedPrompt:
@@ -48,6 +50,7 @@ class TokenSequence:
         logps: log-probability (nats) of each token of the answer.
         entropies: entropy (nats) at each token of the answer, if recorded.
         top: the likeliest ids at each token of the answer, if recorded.
+        soft: the soft tokens of the conversation, by their positions in ``tokens``.
         paused: counter value of the scheduler at the last pause; smaller is earlier.
     """
 
@@ -64,6 +67,7 @@ class TokenSequence:
     logps: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
     top: list[Likeliest] = field(default_factory=list)
+    soft: dict[int, SoftToken] = field(default_factory=dict)
     paused: int = 0
 
     @property
@@ -85,6 +89,11 @@ class TokenSequence:
     def forced(self) -> int:
         """Number of forced tokens of the request; until the request is encoded, these are the last pending tokens."""
         return 0 if self.request is None else len(self.request.forced)
+
+    @property
+    def thinks(self) -> bool:
+        """True if the answer begins with a thought: the request asks for one, and gives no tokens to begin with."""
+        return self.request is not None and self.request.thinks and not self.request.forced
 
     def go_on_from(self, prompt: SharedPrompt) -> None:
         """Continue a shared prompt, which must hold exactly the tokens so far."""
@@ -126,4 +135,6 @@ class TokenSequence:
         reason = "stop" if self.ids[-1] in stop_ids else "length"
         entropies = tuple(self.entropies) if request.entropies else ()
         top = tuple(self.top) if request.top else ()
-        return Completion(self.id, tuple(self.ids), tuple(self.logps), reason, entropies, top)
+        first = len(self.tokens) - len(self.ids)
+        thought = tuple(token for place, token in self.soft.items() if place >= first) if self.soft else ()
+        return Completion(self.id, tuple(self.ids), tuple(self.logps), reason, entropies, top, thought)

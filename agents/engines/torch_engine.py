@@ -27,6 +27,7 @@ from .runner import ModelRunner
 from .sampler import Completion, Request
 from .scheduler import Scheduler
 from .sequence import TokenSequence
+from .soft_thinking import SoftDecodingRows, SoftThinking
 from .truncation import Truncation
 
 _SHARE = 0.5
@@ -131,6 +132,7 @@ class TorchEngine(Engine):
         self._cache_gb = default_cache_gb(weight.device, spare) if cache_gb is None else cache_gb
         self._sequences: dict[int, TokenSequence] = {}
         self._rule: LogitRule | None = None
+        self._thinking: SoftThinking | None = None
         self._assemble()
 
     def _assemble(self) -> None:
@@ -172,7 +174,8 @@ class TorchEngine(Engine):
             what = self._prompts, self._vocabulary, self._fp32_head, self._rule
             self._runner = JointRunner(models, caches, *what)
             self._cache = self._runner.joint
-        self._decoding = DecodingRows(self._runner, self._cache, self._stop_ids, self._max_length, capture)
+        parts = self._runner, self._cache, self._stop_ids, self._max_length, capture
+        self._decoding = DecodingRows(*parts) if self._thinking is None else SoftDecodingRows(self._thinking, *parts)
         self._scheduler = Scheduler(slots, self._decoding)
         self.block = 1 if capture is None else BLOCK
         """Number of tokens between two calls of ``interrupt``."""
@@ -183,8 +186,21 @@ class TorchEngine(Engine):
 
     @rule.setter
     def rule(self, rule: LogitRule | None) -> None:
-        assert not self._sequences, "the rule is set before the first request."
-        truncation, self._rule = self.truncation, rule
+        self._rule = rule
+        self._assemble_again()
+
+    @property
+    def thinking(self) -> SoftThinking | None:  # type: ignore[override]
+        return self._thinking
+
+    @thinking.setter
+    def thinking(self, thinking: SoftThinking | None) -> None:
+        self._thinking = thinking
+        self._assemble_again()
+
+    def _assemble_again(self) -> None:
+        assert not self._sequences, "the engine's parts are set before the first request."
+        truncation = self.truncation
         self._assemble()
         self.truncation = truncation
 

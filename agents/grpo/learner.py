@@ -350,6 +350,7 @@ class Learner:
             parts.policies = make_policies(config, self.language, parts.environments.supplies, checkpoint)
         if parts.objective.logit_rule is not None:
             parts.objective.logit_rule.open(self.language)
+        parts.evaluations.thinking = parts.objective.thinking.target.open(self.language.tokenizer)
         reference = self.language.reference().model if parts.needs & {"logp_ref", "kl_ref"} else None
         model, distilled, vocabulary = self.language.model, teacher and teacher.model, len(self.language.tokenizer)
         played, measured, kind = self.language, reference, StepCollection

@@ -21,6 +21,7 @@ from ...errors import InputError
 from .adapters import BaseOnly
 from .attention import Attend, AttentionShape
 from .head import text_config
+from .soft_tokens import SoftInputs
 from .transformers_model import check_foreign, foreign_hidden_states, foreign_shape
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
@@ -90,7 +91,13 @@ def last_layer(model: Any) -> nn.Module:
 
 
 def hidden_states(
-    model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False, compiled: bool = False
+    model: Any,
+    ids: Tensor,
+    positions: Tensor,
+    attend: Attend,
+    checkpoint: bool = False,
+    compiled: bool = False,
+    soft: SoftInputs | None = None,
 ) -> Tensor:
     """Return the final hidden states (after the last norm) of flat tokens.
 
@@ -103,17 +110,20 @@ def hidden_states(
         checkpoint: True stores only the input of each layer for the backward pass, which computes the layer again.
         compiled: True compiles the parts of each layer before and after attention by torch.compile; without effect if
             no gradient is recorded or `has_own_forward` is False.
+        soft: mixtures in place of the embeddings of some tokens.
 
     Returns:
         float [N, hidden].
     """
     if isinstance(model, BaseOnly):
         with model.bare() as bare:
-            return hidden_states(bare, ids, positions, attend)
+            return hidden_states(bare, ids, positions, attend, soft=soft)
     if not has_own_forward(model):
-        return foreign_hidden_states(model, ids, positions, attend, checkpoint)
+        return foreign_hidden_states(model, ids, positions, attend, checkpoint, soft)
     body = model.model
     x = F.embedding(ids, body.embed_tokens.weight)
+    if soft is not None:
+        x = soft.put_into(x, lambda ids: F.embedding(ids, body.embed_tokens.weight))
     cos, sin = body.rotary_emb(x, positions[None])
     # The rotation's second product takes the other half of each head, the first half with its sign turned.
     half = cos.shape[-1] // 2

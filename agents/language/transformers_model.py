@@ -22,6 +22,7 @@ from torch.utils.checkpoint import checkpoint as recompute
 from ...errors import InputError
 from .attention import Attend, AttentionShape, attend_causally
 from .head import head_of, text_config
+from .soft_tokens import SoftInputs
 from .windows import short_windows, window_lengths
 
 _NAME = "palaestra_flat"
@@ -127,19 +128,24 @@ class _RoutedAttention:
 
 
 def foreign_hidden_states(
-    model: Any, ids: Tensor, positions: Tensor, attend: Attend, checkpoint: bool = False
+    model: Any,
+    ids: Tensor,
+    positions: Tensor,
+    attend: Attend,
+    checkpoint: bool = False,
+    soft: SoftInputs | None = None,
 ) -> Tensor:
     """Return the final hidden states [N, H] by the model's own code; arguments as in `decoder.hidden_states`."""
     attending = _RoutedAttention(model, attend)
     with attending as current:
         if not checkpoint:
-            return _run(model, ids, positions, current)
+            return _run(model, ids, positions, current, soft)
         layers = _layers(model)
         own = [layer.__dict__.get("forward") for layer in layers]
         for layer in layers:
             layer.forward = _with_recomputation(layer.forward, attending)
         try:
-            return _run(model, ids, positions, current)
+            return _run(model, ids, positions, current, soft)
         finally:
             for layer, forward in zip(layers, own, strict=True):
                 if forward is None:
@@ -148,8 +154,12 @@ def foreign_hidden_states(
                     layer.forward = forward
 
 
-def _run(model: Any, ids: Tensor, positions: Tensor, current: _Pass) -> Tensor:
-    out = model.base_model(input_ids=ids[None], position_ids=positions[None], use_cache=False)
+def _run(model: Any, ids: Tensor, positions: Tensor, current: _Pass, soft: SoftInputs | None) -> Tensor:
+    inputs: dict[str, Tensor] = {"input_ids": ids[None]}
+    if soft is not None:
+        embed = model.get_input_embeddings()
+        inputs = {"inputs_embeds": soft.put_into(embed(ids), embed)[None]}
+    out = model.base_model(**inputs, position_ids=positions[None], use_cache=False)
     if sorted(current.layers) != list(range(len(_layers(model)))):
         raise InputError(
             f"{type(model).__name__} asks for attention in layers {current.layers} of {len(_layers(model))}: layers "

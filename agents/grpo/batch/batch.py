@@ -18,8 +18,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ...language.soft_tokens import SoftToken
 from .rounding import merge_equal
 from .segments import segment_starts, segment_sum
+from .soft_tokens import SoftTokens
 from .trajectory import Group, Origin, Trajectory
 
 
@@ -63,6 +65,7 @@ class Batch:
         flow_deviation: error of a velocity network at the hidden state of each token, float [N].
         value: the critic's value of the state before each token, float [N].
         hidden: last hidden state that predicts each token, float [N, H].
+        soft: the soft tokens; None without any.
         head: function from hidden states to logits at the sampling temperature, ``(hidden [A, H], ids [U]) -> [A, U]``,
             on the policy's device; None if no component needs it.
         other_measurements: measurements that have no attribute (made by auxiliary models), by name, [N] each.
@@ -100,6 +103,7 @@ class Batch:
     value: Tensor | None = None
     hidden: Tensor | None = None
     head: Callable[[Tensor, Tensor], Tensor] | None = None
+    soft: SoftTokens | None = None
     other_measurements: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -193,6 +197,7 @@ def collate(groups: Sequence[Group]) -> Batch:
     row_episode: list[int] = []
     prompts: list[int] = []
     nodes: dict[tuple[int, str], int] = {}
+    soft: dict[int, SoftToken] = {}
     for episode, (g, trajectory) in enumerate(members):
         path = _node_of_each_token(g, episode, trajectory, nodes)
         for number, turn in enumerate(trajectory.turns):
@@ -202,6 +207,8 @@ def collate(groups: Sequence[Group]) -> Batch:
                 row_episode.append(episode)
                 prompts.append(observed)
             ids += turn.obs_ids
+            if turn.thought:
+                soft |= enumerate(turn.thought, len(ids))
             ids += turn.act_ids
             action += [False] * observed + [True] * acted
             origin += [int(Origin.ENVIRONMENT)] * observed
@@ -249,6 +256,7 @@ def collate(groups: Sequence[Group]) -> Batch:
         trajectories=tuple(t for _, t in members),
         group_list=tuple(groups),
         max_tokens=max((t.max_tokens for _, t in members), default=1),
+        soft=SoftTokens.of_tokens(soft, len(ids)) if soft else None,
     )
 
 

@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from ....registry import Registry
+from ...language.soft_tokens import SoftInputs
 from .batch import Batch
 from .padded import Padded
 from .ragged import Ragged, suits
+from .soft_tokens import SoftTargets
 from .token_indices import concatenate_ranges, send
 
 
@@ -44,6 +46,8 @@ class MicroBatch:
         episode: episode of each scored token, 0..R-1, int64 [A].
         spans: (context start, context end, own start, own end) of each segment, indices of tokens, ends exclusive,
             int64 [segments, 4]; segments own the tokens in order.
+        soft_inputs: mixtures that the model reads in place of some tokens; None without any.
+        soft_targets: perturbed log-probabilities that are scored in place of some tokens; None without any.
     """
 
     ids: Tensor
@@ -54,6 +58,8 @@ class MicroBatch:
     targets: Tensor
     episode: Tensor
     spans: np.ndarray
+    soft_inputs: SoftInputs | None = None
+    soft_targets: SoftTargets | None = None
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -75,7 +81,9 @@ class MicroBatch:
         if self.ids.device == device:
             return self
         moved = ("ids", "positions", "episodes", "scored", "source", "targets", "episode")
-        return replace(self, **{name: send(getattr(self, name), device) for name in moved})
+        soft = {} if self.soft_inputs is None else {"soft_inputs": self.soft_inputs.to(device)}
+        soft |= {} if self.soft_targets is None else {"soft_targets": self.soft_targets.to(device)}
+        return replace(self, **{name: send(getattr(self, name), device) for name in moved}, **soft)
 
     def attend(
         self, layer: int, q: Tensor, k: Tensor, v: Tensor, *, window: int | None = None, softcap: float | None = None
@@ -193,6 +201,7 @@ class _Layout:
         source = np.where(before < context[row], context_start[row] + before, own_start[row] + before - context[row])
         where = torch.from_numpy(scored)
         episode = np.repeat(np.arange(len(episodes)), stop - first)
+        soft = self.batch.soft
         return MicroBatch(
             ids=self.batch.ids[places],
             positions=self.batch.position[places],
@@ -202,6 +211,8 @@ class _Layout:
             targets=self.batch.ids[where],
             episode=torch.from_numpy(episode[row]),
             spans=spans.reshape(-1, 4)[np.stack((begins, np.ones_like(begins)), 1).ravel()],
+            soft_inputs=None if soft is None else soft.inputs(places),
+            soft_targets=None if soft is None else soft.targets(where),
         )
 
 

@@ -133,6 +133,9 @@ class Passes:
         logp, entropy = token_logps(
             states, head, micro.targets, self.temperature, entropy_grad=entropy_grad, joined=joined
         )
+        if (soft := micro.soft_targets) is not None:
+            candidates = chosen_logps(states.index_select(0, soft.at), head, soft.ids, self.temperature)
+            logp = soft.replace_in(logp, candidates)
         divergence = None
         if reference is not None:
             with torch.no_grad():
@@ -199,7 +202,7 @@ class Passes:
     def _states(self, model: Any, micro: MicroBatch) -> Tensor:
         options = {"checkpoint": self.checkpoint, "compiled": self.compile} if torch.is_grad_enabled() else {}
         chosen = {name: True for name, wanted in options.items() if wanted}
-        states = hidden_states(model, micro.ids, micro.positions, micro.attend, **chosen)
+        states = hidden_states(model, micro.ids, micro.positions, micro.attend, soft=micro.soft_inputs, **chosen)
         return states.index_select(0, micro.source)
 
     @torch.no_grad()

@@ -18,6 +18,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from ....rewards import Episode, Step
+from ...language.soft_tokens import SoftToken
 from .rounding import differ, exact_sum
 
 
@@ -58,6 +59,7 @@ class Turn:
             extra "solved" of a block of episodes.
         seconds: duration of the environment's step: the extra "seconds" of an environment that reports one, or else
             measured; 0 unless a component needs it.
+        thought: the soft tokens that the model read in place of the first action tokens; see `sampler.Completion`.
         fresh: True if the context restarts here: ``obs_ids`` is all that the model sees before the action.
     """
 
@@ -80,6 +82,7 @@ class Turn:
     fresh: bool = False
     solved: bool = False
     seconds: float = 0.0
+    thought: tuple[SoftToken, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.act_ids) != len(self.logps):
@@ -88,6 +91,8 @@ class Turn:
             raise ValueError(f"{len(self.act_ids)} action ids but {len(self.origins)} origins.")
         if self.entropies and len(self.entropies) != len(self.act_ids):
             raise ValueError(f"{len(self.act_ids)} action ids but {len(self.entropies)} entropies.")
+        if len(self.thought) > len(self.act_ids):
+            raise ValueError(f"{len(self.act_ids)} action ids but {len(self.thought)} soft tokens.")
         if not self.obs_ids:
             raise ValueError("a turn needs at least one observation token before its action.")
         if not math.isfinite(self.reward):
@@ -104,9 +109,10 @@ class Turn:
         return self.origins or (Origin.POLICY,) * len(self.act_ids)
 
     def attributed_to(self, origin: Origin) -> Turn:
-        """Return a copy whose action tokens have ``origin`` and log-probability 0, as not sampled by the policy."""
+        """Return a copy whose action tokens have ``origin`` and log-probability 0, as not sampled by the policy. Tokens
+        take the place of soft ones."""
         count = len(self.act_ids)
-        return replace(self, logps=(0.0,) * count, origins=(int(origin),) * count, entropies=())
+        return replace(self, logps=(0.0,) * count, origins=(int(origin),) * count, entropies=(), thought=())
 
 
 def last_context(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -309,7 +315,9 @@ def trajectory_to_json(trajectory: Trajectory) -> dict[str, Any]:
         if not data[name]:
             del data[name]
     turns = [*(replace(turn, extras={}) for turn in trajectory.turns[:-1]), *trajectory.turns[-1:]]
-    data["turns"] = [{name: to_plain(getattr(turn, name)) for name in _TURN} for turn in turns]
+    data["turns"] = [
+        {name: to_plain(getattr(turn, name)) for name in _TURN if name != "thought" or turn.thought} for turn in turns
+    ]
     data["nodes"] = [[node.key, node.tokens, node.value] for node in trajectory.nodes]
     return data
 
@@ -319,7 +327,9 @@ def trajectory_from_json(data: Mapping[str, Any]) -> Trajectory:
     turns = []
     for turn in data["turns"]:
         spans = tuple((int(tokens), float(reward)) for tokens, reward in turn.get("spans", ()))
-        turns.append(Turn(**{**turn, **{name: tuple(turn[name]) for name in _SEQUENCES}, "spans": spans}))
+        thought = tuple(SoftToken(*map(tuple, token)) for token in turn.get("thought", ()))
+        exact = {"spans": spans, "thought": thought, **{name: tuple(turn[name]) for name in _SEQUENCES}}
+        turns.append(Turn(**{**turn, **exact}))
     nodes = tuple(Node(*node) for node in data["nodes"])
     return Trajectory(**{**data, "turns": tuple(turns), "nodes": nodes})
 

@@ -85,6 +85,8 @@ class TaskCollector:
         self._engine = self._open(policy_engine or PolicyEngine(), language, spare)
         if objective.logit_rule is not None:
             self._engine.rule = objective.logit_rule
+        if (thinking := objective.thinking.target.open(language.tokenizer)) is not None:
+            self._engine.thinking = thinking
         self._passes, self._reference = passes, reference
         wanted = getattr(objective.rollout.target, "keeps_copies", False)
         # Past copies of the policy, if the rollout strategy plays against them.

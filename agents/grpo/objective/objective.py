@@ -61,7 +61,7 @@ class Objective:
         _check_learning(self.rewards)
         self.stages = bind_stages("objective", recipe, clock)
         (self.rollout,) = self.stages["rollout"]
-        (self.logits,) = self.stages["logits"]
+        (self.logits,), (self.thinking,) = self.stages["logits"], self.stages["thinking"]
         (self.replay,) = self.stages["replay"]
         (self.reference,), (self.balance,) = self.stages["reference"], self.stages["balance"]
         self.filters, self.auxiliaries = self.stages["filters"], self.stages["auxiliaries"]
@@ -92,6 +92,7 @@ class Objective:
         """Abilities that components require of the engine, by component, for `agents.engines.engine.check_engine`."""
         parts = {f"the rollout strategy {self.rollout.component.name!r}": self.rollout.target}
         parts[f"the logit rule {self.logits.component.name!r}"] = self.logits.target
+        parts[f"the way of thinking {self.thinking.component.name!r}"] = self.thinking.target
         parts |= {f"the measure {p.component.name!r}": p.target for p in (*self.producers, *self.teacher_producers)}
         return {what: frozenset(getattr(target, "abilities", ())) for what, target in parts.items()}
 
@@ -188,6 +189,16 @@ class Objective:
                     f"{part.component.name!r} of recipe {recipe.name!r} needs {' and '.join(map(repr, missing))}, "
                     f"which nothing supplies: {_suggest_supplier(missing[0])}."
                 )
+        if recipe.thinking.name != "none" and not getattr(self.rollout.target, "begins", False):
+            raise InputError(
+                f"the rollout strategy {recipe.rollout.name!r} continues answers from given tokens, which soft ones "
+                f"are not; take --rollout independent, or leave --thinking {recipe.thinking.name} out."
+            )
+        if "none" not in (recipe.thinking.name, recipe.logits.name):
+            raise InputError(
+                f"soft tokens are mixed by the policy's own logits; leave --logits {recipe.logits.name} or --thinking "
+                f"{recipe.thinking.name} out."
+            )
         if recipe.anchor not in _ANCHORS:
             raise unknown_name("anchor", recipe.anchor, _ANCHORS)
         if "anchor" in self.rollout_terms.loss.corrector.needs and recipe.anchor != "policy":

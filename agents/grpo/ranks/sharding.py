@@ -140,7 +140,7 @@ class ShardedPasses(Passes):
             return own
         shortest = int(torch.bincount(batch.episode_of, minlength=batch.episodes).argmin())
         micro, none = super().micro_batches(batch, [shortest], packer)[0], torch.zeros(0, dtype=torch.int64)
-        silent = replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none)
+        silent = replace(micro, episodes=none, scored=none, source=none, targets=none, episode=none, soft_targets=None)
         return own + [silent] * missing
 
     def score(self, model: Any, micro: MicroBatch, **settings: Any) -> Outputs:

@@ -175,6 +175,7 @@ class Recipe:
     Attributes:
         rollout: strategy that plays the episodes of the tasks.
         logits: rule that joins the policy's logits with those of further models.
+        thinking: way in which the policy samples the beginning of an answer.
         measures: producers of measures for rewards and teachers; only those with non-default parameters must be listed,
             as other needed producers are added automatically.
         shaping: registered rewards, added to the environment's; a reward that is `complete` replaces these. A parameter
@@ -207,6 +208,7 @@ class Recipe:
     summary: str
     rollout: Component = c("independent")
     logits: Component = c("none")
+    thinking: Component = c("none")
     measures: tuple[Component, ...] = ()
     shaping: tuple[Component, ...] = ()
     filters: tuple[Component, ...] = ()
@@ -331,6 +333,7 @@ class StageOverrides:
     Attributes:
         rollout: strategy that plays the episodes of the tasks.
         logits: rule that joins the policy's logits with those of further models, e.g. "nucleus(top_p=0.9)".
+        thinking: way in which answers begin, e.g. "soft(top_k=5, temperature=0.1)" for thoughts of soft tokens.
         measures: producers of measures for rewards and teachers, with parameters, e.g. "prefix_values(samples=4)".
         reward: rewards in place of the environment's, e.g. "mine:score", or from a file "mine.py:score".
         shaping: rewards added to the environment's, e.g. "overlong(cache=16) + mine:Brevity".
@@ -355,6 +358,7 @@ class StageOverrides:
 
     rollout: str | None = None
     logits: str | None = None
+    thinking: str | None = None
     measures: str | None = None
     reward: str | None = None
     shaping: str | None = None

@@ -72,6 +72,10 @@ LOGITS = _add(Stage("logits", "logit rule", "components.logits"))
 """``rule(**params)``; ``rule(own [R, V], others) -> [R, V]``: the logits that tokens are drawn from and scored under
 (see `agents.engines.joint.LogitRule`)."""
 
+THINKING = _add(Stage("thinking", "way of thinking", "components.thinking"))
+"""``way(**params)``; ``.open(tokenizer) -> SoftThinking | None``: settings of the soft tokens with which answers begin
+(see `agents.engines.soft_thinking`)."""
+
 PRODUCERS = _add(
     Stage("measures", "producer of measures", "measures", arguments=2, many=True, group="palaestra.measures")
 )

@@ -17,6 +17,7 @@ import gymnasium
 from ....rewards import Recording
 from ...engines.sampler import Completion, Request
 from ...language.renderer import Renderer
+from ...language.soft_tokens import SoftToken
 from ...oracle import worked_action
 from ..batch.trajectory import Origin, Trajectory, Turn, last_context
 from .environments import snapshot
@@ -35,6 +36,7 @@ class _Action:
     logps: list[float] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
+    thought: tuple[SoftToken, ...] = ()
     finish: Literal["stop", "length"] | None = None
 
 
@@ -102,7 +104,8 @@ class EpisodeLoop:
                 action = self._action
                 until = min(action.room, action.inserts[0].at if action.inserts else action.room)
                 unsent, self._unsent = tuple(self._unsent), []
-                return Request(session, unsent, until - len(action.ids), self._temperature, self._entropies)
+                room, thinks = until - len(action.ids), not action.ids
+                return Request(session, unsent, room, self._temperature, self._entropies, thinks=thinks)
         return None
 
     def prepare_step(self) -> Callable[[], None] | None:
@@ -131,6 +134,7 @@ class EpisodeLoop:
         """Append the sampler's tokens to the action."""
         action = self._action
         assert action is not None
+        action.thought = action.thought or completion.thought
         action.ids += completion.ids
         action.logps += completion.logps
         action.origins += [int(Origin.POLICY)] * len(completion.ids)
@@ -267,6 +271,7 @@ class EpisodeLoop:
                 fresh=self._fresh,
                 seconds=(self._seconds if told is None else float(told)) if self._timed else 0.0,
                 solved=bool(self._recording.success or step.extras.get("solved")),
+                thought=action.thought,
             )
         )
         self._fresh = bool(result[4].get("fresh"))

@@ -23,6 +23,7 @@ class GreedyBaseline(Strategy):
     This episode is not trained. If it is invalid, the group has no greedy return.
     """
 
+    begins = True
     provides = frozenset({"greedy"})
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
@@ -55,6 +56,7 @@ class ResampleOnCorrect(Strategy):
     least: int = 2
     tag: str = "answer"
 
+    begins = True
     provides = frozenset({"drawn"})
 
     def __post_init__(self) -> None:
@@ -126,6 +128,7 @@ class AdaptiveRounds(Strategy):
     oversample: float = 2.0
     threshold: float = 0.7
 
+    begins = True
     provides = frozenset({"drawn"})
 
     def __post_init__(self) -> None:
@@ -182,6 +185,7 @@ class FirstFinished(Strategy):
     """
 
     oversample: float = 1.25
+    begins = True
 
     def __post_init__(self) -> None:
         check_number("oversample", self.oversample, 1)
@@ -221,6 +225,7 @@ class GrowingGroups(Strategy):
     patience: int = 50
     gain: float = 0.005
     most: int = 32
+    begins = True
 
     def __post_init__(self) -> None:
         check_number("patience", self.patience, 1)

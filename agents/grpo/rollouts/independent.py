@@ -18,13 +18,15 @@ class Strategy:
     ``play`` returns one group per task, in the order of the tasks, followed by groups without a teacher's proposal
     (``Group.proposal`` -1). ``provides`` names data of the groups besides trajectories: "greedy", "drawn", "nodes",
     "node_values". ``abilities`` names the required abilities of the engine (`engines.engine.ABILITIES`). ``roles`` are
-    the roles that can have different policies (`EpisodePlayer.for_role`). Parameters must be attributes of the same
+    the roles that can have different policies (`EpisodePlayer.for_role`). ``begins`` is True if every answer is sampled
+    from its beginning, without given tokens. Parameters must be attributes of the same
     name, so that a schedule can set them. A strategy with memory must override both state methods too.
     """
 
     roles: tuple[str, ...] = ()
     provides: ClassVar[frozenset[str]] = frozenset()
     abilities: ClassVar[frozenset[str]] = frozenset()
+    begins: ClassVar[bool] = False
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         """Play every task and return the groups."""
@@ -61,6 +63,8 @@ def group_of(task: RolloutTask, played: Sequence[FinishedEpisode], **fields: Any
 @ROLLOUTS.register("independent")
 class Independent(Strategy):
     """Play every sample of a task from the beginning, independently of the others."""
+
+    begins = True
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])

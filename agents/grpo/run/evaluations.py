@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...engines.policy_engine import PolicyEngine
+from ...engines.soft_thinking import SoftThinking
 from ...evaluation import Report
 from ...evaluation.episodes import EpisodePlan
 from ...language.model import LanguageModel
@@ -36,10 +37,14 @@ class Evaluations:
 
     Args:
         policy_engine: the run's engine.
+
+    Attributes:
+        thinking: settings of the soft tokens with which answers begin, set when training begins; None without any.
     """
 
     def __init__(self, config: TrainConfig, policy_engine: PolicyEngine | None = None):
         self.config = config
+        self.thinking: SoftThinking | None = None
         self._policy_engine = policy_engine or PolicyEngine()
         self._splits: dict[str, Environments] = {}
         count, seconds = config.env_processes, config.env_seconds
@@ -120,6 +125,8 @@ class Evaluations:
         config = self.config
         engine = self._policy_engine.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
         engine.load_weights(step)
+        if self.thinking is not None:
+            engine.thinking = self.thinking
         noise = derive_seed(config.seed, EVALUATION, step, seed)
         engine.seed(noise)
         return EpisodePlayer(
