@@ -55,6 +55,9 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "nucleus": (GUESS, "nucleus(top_p=0.1,least=1)"),
         "shifted": (GUESS, "shifted(tuned='{untrained}',base='{trained}')"),
     },
+    "thinking": {
+        "none": (f"{GUESS} --thinking soft", "none"),
+    },
     "filters": {
         "balanced": (GUESS, "balanced(keep=2)"),
         "fewer_failures": (f"{GUESS} --prompts 6 --samples 3", "fewer_failures"),
@@ -201,6 +204,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions"},
     "logits": {"actions"},
+    "thinking": {"actions"},
     "filters": {"episodes"},
     "replay": {"episodes"},
     "returns": {"credit"},

@@ -58,6 +58,7 @@ ratios that leave 1, a policy that has left the reference, several turns, terms 
 CHANGES: dict[str, set[str]] = {
     "rollout": {"number", "prompts", "actions", "nodes", "greedy"},
     "logits": {"actions"},
+    "thinking": {"actions"},
     "measures": {"rewards"},
     "shaping": {"rewards"},
     "filters": {"episodes"},

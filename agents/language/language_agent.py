@@ -81,6 +81,8 @@ class LanguageAgent(SlotAgent):
         logits: rule that joins the model's logits with those of further models, such as
             ``mixed(reference='smollm2-135m', weight=2)``: a component of the stage "logits", or its text; see
             `palaestra list components logits`. Default none.
+        thinking: way in which answers begin, such as ``soft(tokens=64)`` for thoughts of soft tokens: a component of
+            the stage "thinking", or its text. Default none, also for a run that was trained with one.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class LanguageAgent(SlotAgent):
         min_p: float | None = None,
         sampling: Literal["model"] | None = None,
         logits: Any = None,
+        thinking: Any = None,
     ):
         own: dict[str, Any] = read_run_settings(model) if isinstance(model, str | Path) else {}
         fp32_head = own.get("fp32_head", False) if fp32_head is None else fp32_head
@@ -110,9 +113,11 @@ class LanguageAgent(SlotAgent):
             raise InputError(f"sampling is 'model', for the model's generation config, or left out, not {sampling!r}.")
         given = {"top_p": top_p, "top_k": top_k, "min_p": min_p}
         given = {name: value for name, value in given.items() if value is not None}
-        rule = None if logits is None else _read_rule(logits)
+        rule = None if logits is None else _read_component("logits", logits)
+        way = None if thinking is None else _read_component("thinking", thinking)
         if engine != "torch" or engine_options:
-            needs = {f"the logit rule {logits}": {"logits"}} if rule else {}
+            needs = {f"the logit rule {logits}": rule.abilities} if rule else {}
+            needs |= {f"the way of thinking {thinking}": way.abilities} if way else {}
             needs |= {"fp32_head": {"fp32_head"}} if fp32_head else {}
             needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
             check_engine(engine, engine_options or {}, needs)
@@ -147,6 +152,7 @@ class LanguageAgent(SlotAgent):
         self._truncation, self._slots, self._fp32_head = truncation, slots, bool(fp32_head)
         self._serving = PolicyEngine(engine, engine_options)
         self._rule = rule
+        self._thinking = None if way is None else way.open(model.tokenizer)
         if rule is not None:
             rule.open(model)
         self._open_engine()
@@ -162,6 +168,8 @@ class LanguageAgent(SlotAgent):
         self._engine.load_weights(0)
         if self._rule is not None:
             self._engine.rule = self._rule
+        if self._thinking is not None:
+            self._engine.thinking = self._thinking
         if self._truncation:
             self._engine.truncation = self._truncation
 
@@ -263,7 +271,7 @@ class LanguageAgent(SlotAgent):
         if episode is not None:
             root = np.random.SeedSequence([self._seed, int(episode), conversation.asked])
             seed = int(root.generate_state(1, np.uint64)[0])
-        self._engine.submit(Request(conversation.session, ids, int(room), self._temperature, seed=seed))
+        self._engine.submit(Request(conversation.session, ids, int(room), self._temperature, seed=seed, thinks=True))
         conversation.used += len(ids)
         conversation.asked += 1
         return conversation.session
@@ -275,14 +283,14 @@ class LanguageAgent(SlotAgent):
             self._engine.close(conversation.session)
 
 
-def _read_rule(logits: Any) -> Any:
-    """Return the logit rule that a component, or its text, describes."""
+def _read_component(stage: str, described: Any) -> Any:
+    """Return what a component of a stage, or its text, describes."""
     from ..grpo.objective.binding import Clock, bind
     from ..grpo.recipes import Component
-    from ..grpo.recipes.stages import LOGITS
+    from ..grpo.recipes.stages import STAGES
 
-    component = logits if isinstance(logits, Component) else Component.parse(str(logits))
-    return bind(LOGITS, component, Clock()).target
+    component = described if isinstance(described, Component) else Component.parse(str(described))
+    return bind(STAGES[stage], component, Clock()).target
 
 
 def read_run_settings(source: str | Path) -> dict[str, Any]:
