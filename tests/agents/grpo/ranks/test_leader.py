@@ -27,6 +27,7 @@ from palaestra.errors import InputError
 
 from ..arms import ENV, SUPPLIED, trained_on
 from ..test_every_recipe import full, models  # noqa: F401 - fixtures
+from ..thoughts import with_thoughts
 
 FOLLOW = """
 from palaestra.agents.grpo.ranks.channel import RankChannel
@@ -117,6 +118,16 @@ def test_two_processes_have_the_gradient_and_the_statistics_of_one(name, ranks, 
     assert alone.abs().max() > 0
     assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
     assert joined == pytest.approx(statistics, rel=1e-5, abs=1e-9)
+
+
+def test_two_processes_read_and_score_soft_tokens_like_one(ranks, models, full):  # noqa: F811
+    thoughtful = with_thoughts(full)
+    for name in ("grpo", "dpo"):  # in the micro-batches of each process, and from coefficients of the leader
+        alone, statistics = gradient(models, name, thoughtful, None)
+        shared, joined = gradient(models, name, thoughtful, ranks)
+        assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
+        assert joined == pytest.approx(statistics, rel=1e-5, abs=1e-9)
+        assert (alone - gradient(models, name, full, None)[0]).abs().max() > 1e-2 * alone.abs().max()
 
 
 @pytest.mark.parametrize("name", ["grpo", "dpo"])

@@ -26,6 +26,7 @@ from palaestra.errors import InputError
 
 from ..arms import SUPPLIED
 from ..test_every_recipe import full, models  # noqa: F401 - fixtures
+from ..thoughts import with_thoughts
 from .test_leader import FAMILIES, follow, gradient, update_of
 
 # In both processes: what only tests ask for.
@@ -93,6 +94,13 @@ def test_two_processes_have_the_gradient_and_the_statistics_of_one(name, ranks, 
     assert alone.abs().max() > 0
     assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
     assert joined == pytest.approx(statistics, rel=1e-5, abs=1e-9)
+
+
+def test_two_processes_read_and_score_soft_tokens_like_one(ranks, models, full):  # noqa: F811
+    thoughtful = with_thoughts(full)
+    alone, _ = gradient(copy.deepcopy(models), "grpo", thoughtful, None)
+    shared, _ = split_gradient(models, "grpo", thoughtful, ranks)
+    assert (shared - alone).abs().max() <= 1e-6 * alone.abs().max()
 
 
 def test_a_process_with_nothing_to_train_takes_part_and_weights_without_gradient_keep_none(ranks, models, full):  # noqa: F811
