@@ -21,7 +21,7 @@ from torch import Tensor
 from ...language.soft_tokens import SoftToken
 from .rounding import merge_equal
 from .segments import segment_starts, segment_sum
-from .soft_tokens import SoftTokens
+from .soft_batch import SoftTokens
 from .trajectory import Group, Origin, Trajectory
 
 

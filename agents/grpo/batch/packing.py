@@ -21,7 +21,7 @@ from ...language.soft_tokens import SoftInputs
 from .batch import Batch
 from .padded import Padded
 from .ragged import Ragged, suits
-from .soft_tokens import SoftTargets
+from .soft_batch import SoftTargets
 from .token_indices import concatenate_ranges, send
 
 

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from palaestra.agents.engines.engine import check_engine
@@ -37,12 +38,13 @@ def test_what_cannot_think_in_soft_tokens_says_so(small, tmp_path):
     small.save(tmp_path / "model")
     with pytest.raises(InputError, match="way of thinking soft"):
         find_agent(f"language(model='{tmp_path}/model', engine='scripted', thinking=soft)")
-    agent = find_agent(f"language(model='{tmp_path}/model', thinking=soft(tokens=3,end=None))")
+    agent: Any = find_agent(f"language(model='{tmp_path}/model', thinking=soft(tokens=3,end=None))")
     assert agent.engine.thinking.tokens == 3
 
 
 def files(folder):
     newest = newest_checkpoint(folder)
+    assert newest is not None
     found = [(newest / name).read_bytes() for name in ("model.safetensors", "state.json")]
     return [*found, *((folder / f"{log}.jsonl").read_bytes() for log in ("metrics", "evaluations", "trajectories"))]
 
