@@ -31,10 +31,10 @@ class SoftThoughts(PlainThinking):
     temperature), of which the policy is trained on the density of the perturbed log p (SofT-GRPO, arXiv 2511.06411).
 
     The thought ends when the likeliest tokens of the mixtures spell ``end``; the rest of the answer is drawn token by
-    token. Log p is that among the candidates, and the density is the mean over the candidates above ``least``, or
-    over the likeliest. Unlike
-    in the released code, which candidates count is decided when they are sampled, and the difference of perturbed value
-    and log p is not clamped again in training.
+    token. Log p is that among the candidates, and the density is the mean over the candidates above ``least``, or over
+    the likeliest. Unlike in the released code, the candidates that count are decided when they are sampled, the
+    difference of perturbed value and log p is not clamped again in training, the gradient reaches the embeddings that
+    are mixed, and the rest of the answer is drawn from the whole distribution.
 
     Args:
         top_k, top_p: candidates of a token: of the ``top_k`` likeliest, the fewest with the share ``top_p``.
