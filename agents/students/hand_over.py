@@ -60,7 +60,7 @@ def propose_around(
     return np.where(drawn, uniform, clone[:, None])
 
 
-class HandOver:
+class HandOverStudent:
     """Learner to which a demonstrator hands over control.
 
     Args:

@@ -17,7 +17,7 @@ class HandOverConfig(StudentConfig):
 
     learner: ClassVar[str] = "hand-over"
     extra: ClassVar[str] = "train"
-    student: ClassVar[str] = "hand_over:HandOver"
+    student: ClassVar[str] = "hand_over:HandOverStudent"
     demonstrations: int = option(
         default=20, low=1, group="control", says="successful episodes of the solver before the run."
     )

@@ -13,7 +13,7 @@ import pytest
 import torch
 from palaestra.agents.learners import load_player
 from palaestra.agents.students import HandOverConfig
-from palaestra.agents.students.hand_over import HandOver, learner_probability, propose_around
+from palaestra.agents.students.hand_over import HandOverStudent, learner_probability, propose_around
 from palaestra.agents.students.solver_demonstrations import action_code
 from palaestra.agents.students.student_run import StudentRun
 from palaestra.errors import InputError
@@ -52,7 +52,7 @@ class Reach(gym.Env[Any, Any]):
 gym.register("students/Reach-v0", entry_point=Reach)
 
 
-def student_of(run: StudentRun) -> HandOver:
+def student_of(run: StudentRun) -> HandOverStudent:
     run.practice.begin()
     run.student._taken = 1  # past the first step, which is always the demonstrator's
     return run.student
