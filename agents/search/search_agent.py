@@ -124,6 +124,7 @@ class SearchAgent(SlotAgent):
             self._agent.temperature,
             np.random.default_rng(self._seed),
             noise=self._seed,
+            critic=self._agent.read_critic() if "value" in self._search.scorer.needs else None,
         )
         self._cues = tokenize_cues(self._search, self._player)
 
