@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +20,6 @@ from ..engines.sampler import Request
 from ..prompt_form import FORM_OF_OLD_RUNS, SENTENCES, TERSE
 
 if TYPE_CHECKING:
-    from ..grpo.batch.trajectory import Trajectory
     from .model import LanguageModel
 
 
@@ -118,7 +116,8 @@ class LanguageAgent(SlotAgent):
             needs |= {"fp32_head": {"fp32_head"}} if fp32_head else {}
             needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
             check_engine(engine, engine_options or {}, needs)
-        self._source = model, checkpoint
+        # Where the model was loaded from: (source, checkpoint); (None, ...) if it was given loaded.
+        self.source = (model if isinstance(model, str | Path) else None), checkpoint
         if isinstance(model, str | Path):
             model = load_run_model(model, checkpoint, system, chat_options).to("auto")
         elif system is not None or chat_options:
@@ -172,21 +171,6 @@ class LanguageAgent(SlotAgent):
     def engine(self) -> Engine:
         """The engine that samples from the model."""
         return self._engine
-
-    def read_critic(self) -> Callable[[Sequence[Trajectory]], list[Any]]:
-        """Load the critic of the run that the model was loaded from; return the function that values states by it.
-
-        Raises:
-            InputError: as in `search.critic.load_critic`, or the model was given loaded.
-        """
-        from ..grpo.batch.passes import Passes
-        from ..search.critic import load_critic, state_values
-
-        source, checkpoint = self._source
-        if not isinstance(source, str | Path):
-            raise InputError("a LanguageModel has no critic for the search value 'critic'; give the folder of a run.")
-        model = self.language.model
-        return partial(state_values, load_critic(source, checkpoint, model), model, Passes())
 
     @property
     def temperature(self) -> float:

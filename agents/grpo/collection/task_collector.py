@@ -18,10 +18,9 @@ from .... import teachers
 from ...engines.engine import Engine
 from ...engines.policy_engine import PolicyEngine
 from ...language.model import LanguageModel
-from ...search.critic import state_values
 from ..batch.passes import Passes
 from ..batch.trajectory import Group, Trajectory, group_from_json, group_to_json
-from ..components.auxiliaries.critic import Critic
+from ..components.auxiliaries.critic import Critic, state_values
 from ..components.streams.supply import Supply
 from ..config import TrainConfig
 from ..measures.producer import ProducerTools, add_measures

@@ -57,7 +57,7 @@ class EpisodePlayer:
         others: role -> player of another policy that has this role; this player has all other roles.
         policy: name of the policy, see `Trajectory.policy`.
         critic: returns the values of the states before each action token, by the critic that the run trains (see
-            `search.critic.state_values`); None if it trains none.
+            `components.auxiliaries.critic.state_values`); None if it trains none.
     """
 
     def __init__(

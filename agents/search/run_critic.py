@@ -1,8 +1,9 @@
-"""Critic of a run as a value of states: the head that the run trains on its policy's hidden states."""
+"""The critic of a run, loaded to value the states of a search at evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +11,13 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ..grpo.batch.batch import collate
 from ..grpo.batch.passes import Passes
-from ..grpo.batch.trajectory import Group, Trajectory
-from ..grpo.components.auxiliaries.critic import Critic
+from ..grpo.batch.trajectory import Trajectory
+from ..grpo.components.auxiliaries.critic import Critic, state_values
 from ..grpo.config import TrainConfig
 from ..grpo.objective.notices import apply_overrides
 from ..grpo.recipes import RECIPES
-from ..language.language_agent import find_weights, read_run_settings
-
-
-def state_values(critic: Critic, model: Any, passes: Passes, trajectories: Sequence[Trajectory]) -> list[Tensor]:
-    """Return the critic's value of the state before each action token of valid trajectories, one tensor [L] each.
-
-    Args:
-        model: the policy whose hidden states the critic reads.
-    """
-    batch = collate([Group(-1, tuple(trajectories))])
-    hidden = passes.measure(model, batch, hidden=True).hidden
-    assert hidden is not None
-    batch = batch.with_(hidden=hidden)
-    value = critic.measure(batch, passes)["value"]
-    return list(value[batch.action].split(batch.action_count.tolist()))
+from ..language.language_agent import LanguageAgent, find_weights, read_run_settings
 
 
 def load_critic(source: str | Path, checkpoint: str, model: Any) -> Critic:
@@ -60,3 +46,16 @@ def load_critic(source: str | Path, checkpoint: str, model: Any) -> Critic:
     critic.attach(model, None)
     critic.load(torch.load(file, weights_only=True)[places[0]])
     return critic
+
+
+def critic_of(agent: LanguageAgent) -> Callable[[Sequence[Trajectory]], list[Tensor]]:
+    """Return the function that values states by the critic of the run that an agent plays.
+
+    Raises:
+        InputError: as in `load_critic`, or the agent was given a loaded model.
+    """
+    source, checkpoint = agent.source
+    if source is None:
+        raise InputError("a LanguageModel has no critic for the search value 'critic'; give the folder of a run.")
+    model = agent.language.model
+    return partial(state_values, load_critic(source, checkpoint, model), model, Passes())

@@ -14,7 +14,8 @@ from palaestra.agents.grpo import Learner, StageOverrides, TrainConfig, WarmUp
 from palaestra.agents.grpo.batch.batch import collate
 from palaestra.agents.grpo.batch.passes import Passes
 from palaestra.agents.grpo.batch.trajectory import Group
-from palaestra.agents.search.critic import load_critic, state_values
+from palaestra.agents.grpo.components.auxiliaries.critic import state_values
+from palaestra.agents.search.run_critic import load_critic
 from palaestra.agents.search.search_agent import SearchAgent
 from palaestra.errors import InputError
 from palaestra.rewards import REWARDS, Reward
