@@ -113,6 +113,7 @@ STATED: Mapping[str, str] = {
     "BIRD": "published-data",
     "BabyAI": "instruction-following planning long-horizon",
     "Bandit": "exploration partially-observable long-horizon",
+    "BlindAuction": "partially-observable math",
     "BlockMaze": "exploration planning",
     "Blocksworld": "planning",
     "Cloze": "robustness math",

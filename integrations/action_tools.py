@@ -27,6 +27,7 @@ GRID_ACTIONS = ("turn left", "turn right", "go forward", "pick up", "drop", "tog
 NAMES: dict[str, tuple[str, str, Any]] = {
     "2048": ("slide", "direction", DIRECTIONS),
     "Bandit": ("pull", "arm", int),
+    "BlindAuction": ("bid", "points", int),
     "CombinationLock": ("open_door", "door", int),
     "ConnectFour": ("drop_disc", "column", int),
     "Domineering": ("put_domino", "square", str),

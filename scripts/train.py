@@ -21,6 +21,7 @@ examples:
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
   palaestra train palaestra/DeceptiveMaze-v0 --learner novelty-search --axis pockets=1 depth=3 --steps 200000
+  palaestra train palaestra/DoorKey-v0 --learner hand-over --axis size=6 obstacles=0 --demonstrations 5 --t1 4096
   palaestra train palaestra/Arithmetic-v0 --learner reward-model --model ngrams --out runs/scorer
   palaestra train --learner reward-model --pairs runs/first/trajectories.jsonl --model models/mine --freeze
   palaestra train palaestra/DoorKey-v0 --learner ppo --help-all    # its own options, as with every --learner
@@ -62,8 +63,8 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     "learner": (
         str,
         DEFAULT_LEARNER,
-        "Learner: grpo trains a language model; ppo, q, go-explore and novelty-search train students with array "
-        "observations; reward-model trains a reward model. Each learner has its own options.",
+        "Learner: grpo trains a language model; ppo, q, go-explore, novelty-search and hand-over train students with "
+        "array observations; reward-model trains a reward model. Each learner has its own options.",
     ),
     "axis": (
         tyro.conf.UseAppendAction[Texts],

@@ -121,6 +121,8 @@ class LanguageAgent(SlotAgent):
             needs |= {"fp32_head": {"fp32_head"}} if fp32_head else {}
             needs |= {next(iter(given), "sampling='model'"): {"truncation"}} if given or sampling else {}
             check_engine(engine, engine_options or {}, needs)
+        # Where the model was loaded from: (source, checkpoint); (None, ...) if it was given loaded.
+        self.source = (model if isinstance(model, str | Path) else None), checkpoint
         if isinstance(model, str | Path):
             model = load_run_model(model, checkpoint, system, chat_options).to("auto")
         elif system is not None or chat_options:

@@ -28,6 +28,7 @@ from ..lookup import as_agent
 from ..replay import ReplayRecorder
 from ..sandbox_threads import threads_for
 from ..usage import ActionTrace, TokenUsage
+from .run_critic import critic_of
 from .searches import Search, parse_search
 from .waves import TaskSearch, play_wave, tokenize_cues
 
@@ -124,6 +125,7 @@ class SearchAgent(SlotAgent):
             self._agent.temperature,
             np.random.default_rng(self._seed),
             noise=self._seed,
+            critic=critic_of(self._agent) if "value" in self._search.scorer.needs else None,
         )
         self._cues = tokenize_cues(self._search, self._player)
 

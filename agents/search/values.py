@@ -10,12 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ...checks import check_choice
 from ...errors import InputError
 from ...registry import Registry, take_callable
-from ...rewards.models.loading import load_with_torch
+from ...rewards.models.model_rewards import load_models
 from ..grpo.batch.trajectory import Trajectory
 from ..grpo.measures.judgements import POLICY, JudgeLike, judge_responses
 from ..grpo.recipes.recipe import Component
@@ -52,9 +54,11 @@ class Valuer:
 
     Attributes:
         conclusive: True if the value 1 means that the task is solved, so that its search can end.
+        needs: what a run must supply, as for components (`batch.scored.needs`).
     """
 
     conclusive = False
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     def __call__(self, grown: Sequence[Grown], player: EpisodePlayer) -> list[Scores]:
         """Value what a wave has added to the trees.
@@ -151,22 +155,23 @@ class JudgeValue(Valuer):
 
 @VALUES.register("model")
 class ModelValue(Valuer):
-    """Score by a reward model of the response, and of every prefix as by a process reward model (a critic).
+    """Score by a reward model of the response, and of every prefix as by a process reward model.
 
     Args:
-        model: file written by `rewards.models.RewardModel.save`.
+        model: file written by `rewards.models.RewardModel.save`, or a folder with an ensemble, whose mean score counts.
         pool: value of an episode: the score of the "last" step, the "min", or the "product" over the steps (best-of-N
             as in MedS3, arXiv 2501.12051).
     """
 
     def __init__(self, model: str, pool: str = "last"):
         self.pool = check_choice("pool", pool, ("last", "min", "product"))
-        self.model: Any = load_with_torch("RewardModel").load(model)
+        self.models = load_models(model)
 
     def __call__(self, grown: Sequence[Grown], player: EpisodePlayer) -> list[Scores]:
         texts = [_texts(g, player, True) for g in grown]
         pairs = [pair for several in texts for _, pair in several]
-        raw = self.model.score([prompt for prompt, _ in pairs], [response for _, response in pairs])
+        prompts, responses = [prompt for prompt, _ in pairs], [response for _, response in pairs]
+        raw = np.mean([model.score(prompts, responses) for model in self.models], axis=0).tolist()
         rest = iter([1 / (1 + math.exp(-max(-700.0, min(700.0, score)))) for score in raw])
         found = []
         for g, several in zip(grown, texts, strict=True):
@@ -177,6 +182,29 @@ class ModelValue(Valuer):
                     known = [scores.steps.get(node, node.estimate) for node in g.tree.leaves[n].path()[1:]]
                     scores.episodes[n] = pool([value for value in known if value is not None])
             found.append(scores)
+        return found
+
+
+@VALUES.register("critic")
+class CriticValue(Valuer):
+    """Value of every prefix, and of an episode before its last token, by the critic that the run trains (a head on the
+    policy's hidden states, the auxiliary model "critic"), limited to [0, 1]."""
+
+    needs = frozenset({"value"})
+
+    def __call__(self, grown: Sequence[Grown], player: EpisodePlayer) -> list[Scores]:
+        if player.critic is None:
+            raise InputError(
+                "the search value 'critic' reads the critic that a run trains with its policy; take a run of a recipe "
+                "such as ppo, or --auxiliaries critic."
+            )
+        trajectories = [g.tree.members[n].trajectory for g in grown for n in g.members]
+        each = iter(player.critic(trajectories) if trajectories else ())
+        found = []
+        for g in grown:
+            values = {n: next(each).clamp(0.0, 1.0).tolist() for n in g.members}
+            steps = {node: values[node.member][min(node.end, len(values[node.member]) - 1)] for node in g.nodes}
+            found.append(Scores({n: row[-1] for n, row in values.items()}, steps))
         return found
 
 
@@ -239,6 +267,7 @@ class Scorer:
         if not self.parts:
             raise InputError(f"value names at least one of {', '.join(VALUES)}, not {text!r}.")
         self.conclusive = all(part.conclusive for part in self.parts)
+        self.needs = frozenset[str]().union(*(part.needs for part in self.parts))
 
     def __call__(self, grown: Sequence[Grown], player: EpisodePlayer) -> None:
         """Set the rewards of episodes and the estimates of steps that a wave has added, and those that have changed.

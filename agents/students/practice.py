@@ -223,6 +223,10 @@ class Practice:
                 self._begin(number, slot)
         return PracticeStep(rewards, terminated, truncated, trained, last)
 
+    def solver_action(self, number: int) -> Any:
+        """Return the next action of the solver of an environment, given by its index."""
+        return self._slots[number].env.get_wrapper_attr("oracle")()
+
     def take_finished(self) -> list[PracticeEpisode]:
         """Return the episodes that have ended since the last call."""
         finished, self._finished = self._finished, []

@@ -1,7 +1,8 @@
 """Games with hidden hands: `HiddenGame`, exact best responses, and near equilibria.
 
-A game begins with a deal that each seat sees in part; after it, all moves are public. So the moves are walked as a
-tree, and at each node all deals are computed at once, as vectors over deals.
+A game begins with a deal that each seat sees in part; after it, all moves are public, at the latest once the other seat
+has moved, too (`HiddenGame.is_blind`). So the moves are walked as a tree, and at each node all deals are computed at
+once, as vectors over deals.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from .table_game import Frozen, Moves, Params, TableGame, TablePosition, freeze
 
 Known = tuple[Moves, int]
-"""Key of an information set: (public history, number of the private knowledge); see `HiddenGame.known`."""
+"""Key of an information set: (history as the seat sees it, number of the private knowledge); see `HiddenGame.known`."""
 Strategy = Mapping[Known, Mapping[str, float]]
 """Information set -> probability of each move."""
 Choice = Callable[[TablePosition], Mapping[str, float]]
@@ -43,6 +44,15 @@ class HiddenGame(TableGame):
     def mover(self, params: Params, history: Moves) -> int:
         """Return the seat that moves after a history. Default: the seats take turns, seat 0 first."""
         return len(history) % 2
+
+    def is_blind(self, history: Moves) -> bool:
+        """Return True if the seat that moves after a history does not see the last move, which is the other seat's:
+        both move at the same time. Its legal moves may not depend on that move. Default: no move is hidden."""
+        return False
+
+    def seen(self, history: Moves) -> Moves:
+        """Return a history as the seat to move sees it, with "" for a hidden move."""
+        return (*history[:-1], "") if self.is_blind(history) else history
 
     def private(self, params: Params, deals: np.ndarray, history: Moves, seat: int) -> np.ndarray:
         """Return a number for all that a seat knows of each deal after a history, int[deals]."""
@@ -76,9 +86,9 @@ class HiddenGame(TableGame):
         return len(self.deals(dict(position.params))[0])
 
     def known(self, position: TablePosition, seat: int) -> tuple[Moves, int]:
-        """Return the key of the information set of a seat: the public history, and the number of its `private`
-        knowledge."""
-        return position.history, _number(self, position, seat)
+        """Return the key of the information set of the seat to move: the history as it is `seen`, and the number of the
+        seat's `private` knowledge."""
+        return self.seen(position.history), _number(self, position, seat)
 
     def choose(self, position: TablePosition, policy: str) -> Mapping[str, float]:
         if policy == "random":
@@ -124,23 +134,38 @@ def best_response(game: HiddenGame, params: Frozen, seat: int, opponent: Choice)
         if not legal:
             return sign * reach * game.payoffs(given, deals, history)
         mover = game.mover(given, history)
-        codes, first, group = np.unique(
-            game.private(given, deals, history, mover), return_index=True, return_inverse=True
+        if mover == seat:
+            return decide(history, reach, [walk((*history, move), reach) for move in legal])
+        numbers = game.private(given, deals, history, mover)
+        _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+        chances = [opponent(TablePosition(params, tuple(deals[index].tolist()), history)) for index in first]
+        reached: dict[Moves, np.ndarray] = {}
+        for move in legal:
+            chance = np.array([each.get(move, 0.0) for each in chances])[group] * reach
+            if chance.any():
+                reached[*history, move] = chance
+        if not game.is_blind((*history, legal[0])):
+            return sum(walk(after, chance) for after, chance in reached.items())  # type: ignore[return-value]
+        # The seat chooses one move for all hidden moves of the other: the sum over these comes before the choice.
+        hidden = (*history, legal[0])
+        return decide(
+            hidden,
+            reach,
+            [
+                sum(walk((*after, move), chance) for after, chance in reached.items())
+                for move in game.legal_after(given, hidden)
+            ],  # type: ignore[arg-type]
         )
-        if mover != seat:
-            chances = [opponent(TablePosition(params, tuple(deals[index].tolist()), history)) for index in first]
-            total = np.zeros(len(deals))
-            for move in legal:
-                chance = np.array([each.get(move, 0.0) for each in chances])[group] * reach
-                if chance.any():
-                    total += walk((*history, move), chance)
-            return total
-        below = [walk((*history, move), reach) for move in legal]
+
+    def decide(history: Moves, reach: np.ndarray, below: list[np.ndarray]) -> np.ndarray:
+        """Return the values of each deal after the best move of each information set, and note those of all moves."""
+        legal = game.legal_after(given, history)
+        codes, group = np.unique(game.private(given, deals, history, seat), return_inverse=True)
         by_group = np.stack([np.bincount(group, each, len(codes)) for each in below], 1)
         mass = np.bincount(group, reach, len(codes))
         for code, sums, total in zip(codes.tolist(), by_group, mass.tolist()):
             if total > 0.0:
-                response.values[history, code] = dict(zip(legal, (sums / total).tolist()))
+                response.values[game.seen(history), code] = dict(zip(legal, (sums / total).tolist()))
         return np.stack(below)[by_group.argmax(1)[group], np.arange(len(deals))]
 
     response.value = float(walk((), weights).sum())
@@ -163,49 +188,65 @@ def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
     deals, weights = game.deals(given)
     regrets: dict[Moves, np.ndarray] = {}
     sums: dict[Moves, np.ndarray] = {}
+    numbers: dict[Moves, tuple[Moves, np.ndarray]] = {}
 
     @functools.cache
     def describe(history: Moves) -> tuple[Moves, int, np.ndarray, np.ndarray, np.ndarray]:
-        legal = game.legal_after(given, history)
+        legal, key = game.legal_after(given, history), game.seen(history)
         mover = game.mover(given, history)
         codes, first, group = np.unique(
             game.private(given, deals, history, mover), return_index=True, return_inverse=True
         )
-        regrets.setdefault(history, np.zeros((len(codes), len(legal))))
-        sums.setdefault(history, np.zeros((len(codes), len(legal))))
+        regrets.setdefault(key, np.zeros((len(codes), len(legal))))
+        sums.setdefault(key, np.zeros((len(codes), len(legal))))
+        numbers[key] = legal, codes
         return legal, mover, codes, first, group
 
     @functools.cache
     def payoffs(history: Moves) -> np.ndarray:
         return weights * game.payoffs(given, deals, history)
 
+    def strategy_of(history: Moves) -> np.ndarray:
+        regret = regrets[game.seen(history)]
+        total = regret.sum(1, keepdims=True)
+        return np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / regret.shape[1])
+
     def walk(history: Moves, seat: int, mine: np.ndarray, theirs: np.ndarray, weight: int) -> np.ndarray:
         """Return the value of each deal for ``seat``, weighted by chance and by the other's probability of it."""
         if not game.legal_after(given, history):
             return theirs * payoffs(history) * (1 if seat == 0 else -1)
-        legal, mover, codes, first, group = describe(history)
-        regret = regrets[history]
-        total = regret.sum(1, keepdims=True)
-        strategy = np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / len(legal))
+        legal, mover, _, _, group = describe(history)
+        chances = strategy_of(history)[group]
+        if mover == seat:
+            return decide(history, mine, weight, {history: theirs})
+        reached = {(*history, move): theirs * chances[:, index] for index, move in enumerate(legal)}
+        if game.is_blind((*history, legal[0])):
+            return decide((*history, legal[0]), mine, weight, reached)
+        return sum(walk(after, seat, mine, chance, weight) for after, chance in reached.items())  # type: ignore[return-value]
+
+    def decide(history: Moves, mine: np.ndarray, weight: int, reached: Mapping[Moves, np.ndarray]) -> np.ndarray:
+        """Update an information set of the seat to move: ``reached`` has the histories that it cannot tell apart, with
+        the other's probabilities."""
+        legal, seat, codes, first, group = describe(history)
+        strategy = strategy_of(history)
         chances = strategy[group]
-        if mover != seat:
-            return sum(
-                walk((*history, move), seat, mine, theirs * chances[:, index], weight)
-                for index, move in enumerate(legal)
-            )  # type: ignore[return-value]
         below = np.stack(
             [
-                walk((*history, move), seat, mine * chances[:, index], theirs, weight)
+                sum(
+                    walk((*after, move), seat, mine * chances[:, index], theirs, weight)
+                    for after, theirs in reached.items()
+                )
                 for index, move in enumerate(legal)
-            ],
+            ],  # type: ignore[arg-type]
             1,
         )
         value = (below * chances).sum(1)
         gained = below - value[:, None]
+        regret = regrets[game.seen(history)]
         for index in range(len(legal)):
             regret[:, index] += np.bincount(group, gained[:, index], len(codes))
         np.maximum(regret, 0.0, out=regret)
-        sums[history] += weight * mine[first][:, None] * strategy
+        sums[game.seen(history)] += weight * mine[first][:, None] * strategy
         return value
 
     ones = np.ones(len(deals))
@@ -214,7 +255,7 @@ def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
             walk((), seat, ones, ones, iteration)
     strategy: dict[Known, dict[str, float]] = {}
     for history, total in sums.items():
-        legal, _, codes, *_ = describe(history)
+        legal, codes = numbers[history]
         for code, row in zip(codes.tolist(), total):
             chances = row / row.sum() if row.sum() > 0 else np.full(len(legal), 1 / len(legal))
             strategy[history, code] = dict(zip(legal, chances.tolist()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from ...engines.policy_engine import PolicyEngine
 from ...language.model import LanguageModel
 from ..batch.passes import Passes
 from ..batch.trajectory import Group, Trajectory, group_from_json, group_to_json
+from ..components.auxiliaries.critic import Critic, state_values
 from ..components.streams.supply import Supply
 from ..config import TrainConfig
 from ..measures.producer import ProducerTools, add_measures
+from ..objective.binding import Bound
 from ..objective.objective import Objective
 from ..rollouts.context_check import token_limits
 from ..rollouts.environments import Environments
@@ -225,6 +227,8 @@ class TaskCollector:
             others = {role: made[name] for role, name in read_policies(config.role_policies)[0].items()}
         engine, version = engine or self._engine, played_version(step, config.staleness)
 
+        critic = next((part for part in self.objective.auxiliaries if isinstance(part.target, Critic)), None)
+
         def play_teacher() -> EpisodePlayer:
             return self._player(step, 5000, *keys, engine=self._teacher_engine)
 
@@ -251,7 +255,11 @@ class TaskCollector:
             others=others,
             policy=policy,
             timed="seconds" in self.objective.needs,
+            critic=None if critic is None or policy else partial(self._value_states, critic),
         )
+
+    def _value_states(self, critic: Bound, trajectories: Sequence[Trajectory]) -> list[Any]:
+        return state_values(critic.target, self.language.model, self._passes, trajectories)
 
     def _make_tools(self, step: int, *keys: int) -> ProducerTools:
         """Make the tools of measures; their random numbers are independent of the rollouts'."""

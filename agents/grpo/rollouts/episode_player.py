@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class EpisodePlayer:
         past: past copies of the policy, or None if the run keeps none.
         others: role -> player of another policy that has this role; this player has all other roles.
         policy: name of the policy, see `Trajectory.policy`.
+        critic: returns the values of the states before each action token, by the critic that the run trains (see
+            `components.auxiliaries.critic.state_values`); None if it trains none.
     """
 
     def __init__(
@@ -76,11 +78,13 @@ class EpisodePlayer:
         others: Mapping[str, EpisodePlayer] | None = None,
         policy: str = "",
         timed: bool = False,
+        critic: Callable[[Sequence[Trajectory]], list[Any]] | None = None,
     ):
         self.environments, self.sampler, self.renderer, self.limits = environments, sampler, renderer, limits
         self.temperature, self.rng, self.judge, self.teacher = temperature, rng, judge, teacher
         self.step, self.steps, self.version = step, steps, version
         self.past, self._others, self.policy, self.timed = past, others or {}, policy, timed
+        self.critic = critic
         self.attempts: dict[int, list[Trajectory]] = {}
         """Proposal id -> unaided episodes of the task from its beginning (`Start.unaided`). All are reported to the
         teacher, even if a strategy drops or replaces some.

@@ -29,7 +29,7 @@ def information_sets(game: HiddenGame, params: Mapping[str, Any], most: int) -> 
             continue
         codes, first = np.unique(game.private(params, deals, history, game.mover(params, history)), return_index=True)
         for code, index in zip(codes.tolist(), first.tolist()):
-            found[history, code] = TablePosition(freeze(params), tuple(deals[index].tolist()), history)
+            found[game.seen(history), code] = TablePosition(freeze(params), tuple(deals[index].tolist()), history)
         if len(found) > most:
             return None
         histories += [(*history, move) for move in legal]
@@ -116,7 +116,7 @@ def move_gains(
     minus its mean under the strategy.
     """
     deals, weights = game.deals(params)
-    found: dict[Known, dict[str, float]] = {}
+    sums: dict[Known, tuple[Moves, np.ndarray, float]] = {}
 
     def walk(history: Moves, reach: np.ndarray) -> np.ndarray:
         """Return the payoff of seat 0 for each deal, given each seat's probability of arriving, float[2, deals]."""
@@ -125,7 +125,8 @@ def move_gains(
             return game.payoffs(params, deals, history)
         seat = game.mover(params, history)
         codes, group = np.unique(game.private(params, deals, history, seat), return_inverse=True)
-        chances = np.array([[strategy[history, code][move] for move in legal] for code in codes.tolist()])
+        keys = [(game.seen(history), code) for code in codes.tolist()]
+        chances = np.array([[strategy[key][move] for move in legal] for key in keys])
         own = np.arange(2)[:, None] == seat
         below = np.stack(
             [
@@ -134,14 +135,18 @@ def move_gains(
             ]
         )
         arrival = weights * reach[1 - seat]
-        mass = np.maximum(np.bincount(group, arrival, len(codes)), 1e-12)
         points = below if seat == 0 else -below
-        values = np.stack([np.bincount(group, arrival * each, len(codes)) for each in points], 1) / mass[:, None]
-        for code, value, chance in zip(codes.tolist(), values, chances):
-            towards = np.array([magnet[history, code][move] for move in legal])
-            value = value - strength * np.log(np.maximum(chance, 1e-9) / np.maximum(towards, 1e-9))
-            found[history, code] = dict(zip(legal, (value - chance @ value).tolist()))
+        values = np.stack([np.bincount(group, arrival * each, len(codes)) for each in points], 1)
+        for key, value, mass in zip(keys, values, np.bincount(group, arrival, len(codes)).tolist()):
+            # A set holds several histories where the seat does not see the last move.
+            _, value_before, mass_before = sums.get(key, (legal, 0.0, 0.0))
+            sums[key] = legal, value + value_before, mass + mass_before
         return (below * chances[group].T).sum(0)
 
     walk((), np.ones((2, len(deals))))
+    found: dict[Known, dict[str, float]] = {}
+    for key, (legal, total, mass) in sums.items():
+        chance, towards = (np.array([each[key][move] for move in legal]) for each in (strategy, magnet))
+        value = total / max(mass, 1e-12) - strength * np.log(np.maximum(chance, 1e-9) / np.maximum(towards, 1e-9))
+        found[key] = dict(zip(legal, (value - chance @ value).tolist()))
     return found

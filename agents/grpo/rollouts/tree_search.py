@@ -30,6 +30,7 @@ class _Searching(Strategy):
 
     by: str
     search: Search
+    needs = frozenset[str]()
 
     def read_search(self) -> None:
         """Make the search from ``by``; without a budget, only the number of samples bounds it."""
@@ -37,6 +38,7 @@ class _Searching(Strategy):
         fixed: dict[str, Any] = {} if "budget" in component.params else {"budget": 1 << 40}
         fixed |= {} if "value" in component.params else {"value": "verdict"}
         self.search = parse_search(str(component), **fixed)
+        self.needs = self.search.scorer.needs
 
     def grow_trees(self, tasks: Sequence[RolloutTask], player: EpisodePlayer, trained: bool) -> list[TaskSearch]:
         """Play the searches of all tasks to the end."""

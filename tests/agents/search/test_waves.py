@@ -119,6 +119,17 @@ def test_a_saved_reward_model_values_every_step(world, tmp_path, pool):
     assert [node.estimate for node in search.tree.root.walk()][1:] == pytest.approx(scores)
 
 
+def test_a_folder_of_reward_models_values_by_their_mean(world, tmp_path):
+    models = [RewardModel(hidden=4, seed=seed) for seed in (1, 2)]
+    for number, model in enumerate(models):
+        model.save(tmp_path / f"model{number}.safetensors")
+    value = f"model(model={str(tmp_path)!r})"
+    (search,) = searched(world(ARITHMETIC, "1"), f"independent(episodes=1, value={value!r})")
+    prompt = search.tree.members[0].trajectory.turns[0].observation
+    mean = np.mean([model.score([prompt], ["1"])[0] for model in models])
+    assert search.tree.rewards == [pytest.approx(1 / (1 + np.exp(-mean)))]
+
+
 def test_values_can_be_averaged(world):
     w = world(ARITHMETIC, lambda session, text: str(session))
     (search,) = searched(w, "independent(episodes=4, leaves=4, value='votes+verdict')")

@@ -18,7 +18,14 @@ import numpy as np
 import palaestra
 import pytest
 from palaestra.agents.learners import load_player
-from palaestra.agents.students import GoExploreConfig, NoveltyConfig, PPOConfig, QConfig, StudentConfig
+from palaestra.agents.students import (
+    GoExploreConfig,
+    HandOverConfig,
+    NoveltyConfig,
+    PPOConfig,
+    QConfig,
+    StudentConfig,
+)
 from palaestra.agents.students.student_run import StudentRun, load_student, summarise_episodes
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
@@ -67,6 +74,13 @@ RETURNS = GoExploreConfig(
 )
 EXPLORES = dataclasses.replace(RETURNS, explore_share=0.75)
 
+HANDED_OVER = HandOverConfig(
+    **{"env": "palaestra/DoorKey-v0", "axes": {"size": 5, "obstacles": 0}, "env_options": {"max_steps": 40}},
+    **{"environments": 4, "log_every": 64, "steps": 256, "checkpoint_every": 128, "hidden": 8, "minibatch": 8},
+    **{"demonstrations": 2, "clone_updates": 20, "critics": 2, "demonstrator": "solver", "t1": 200, "capacity": 100},
+    **SMALL,
+)
+
 
 class Stopped(BaseException):
     """In place of a kill: nothing of ours handles it."""
@@ -95,6 +109,7 @@ KINDS = {
     "returns": RETURNS,
     "explores": EXPLORES,
     "mapped": MAPPED,
+    "handed-over": HANDED_OVER,
 }
 
 

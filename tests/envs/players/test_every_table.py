@@ -28,7 +28,16 @@ def random_games(table: TableGame, count: int):
 
 
 def test_all_games_of_the_package_are_met():
-    names = {"ConnectFourSeat", "Domineering", "KuhnPoker", "LeducPoker", "LiarsDiceSeat", "Nim", "Othello"}
+    names = {
+        "BlindAuction",
+        "ConnectFourSeat",
+        "Domineering",
+        "KuhnPoker",
+        "LeducPoker",
+        "LiarsDiceSeat",
+        "Nim",
+        "Othello",
+    }
     assert names <= set(TABLES)
 
 
@@ -65,6 +74,14 @@ def test_a_seat_knows_nothing_of_the_hand_of_the_other(name: str):
             other = replace(position, deal=tuple(deal))
             if table.known(other, seat) == mine:
                 differ += other.deal != position.deal
+                assert table.observe(other, seat) == table.observe(position, seat)
+                assert table.legal(other) == table.legal(position)
+                for policy in table.policies:
+                    assert table.choose(other, policy) == table.choose(position, policy)
+        if table.is_blind(position.history):
+            for move in table.legal_after(dict(position.params), position.history[:-1]):
+                other = replace(position, history=(*position.history[:-1], move))
+                assert table.known(other, seat) == mine
                 assert table.observe(other, seat) == table.observe(position, seat)
                 assert table.legal(other) == table.legal(position)
                 for policy in table.policies:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from palaestra.envs.players.blind_auction import Auction
 from palaestra.envs.players.hidden_game import (
     HiddenGame,
     best_response,
@@ -28,8 +29,14 @@ def uniform(game: HiddenGame):
 @pytest.mark.parametrize(
     ("game", "params", "value"),
     # Kuhn (1950); for Leduc's poker the value that OpenSpiel and others report, -0.0856.
-    [(Kuhn(), {"cards": 3}, -1 / 18), (Leduc(), {"ranks": 3}, -0.0856), (LiarsDice(), {"faces": 3}, None)],
-    ids=["kuhn", "leduc", "dice"],
+    # At an auction the seats are equal.
+    [
+        (Kuhn(), {"cards": 3}, -1 / 18),
+        (Leduc(), {"ranks": 3}, -0.0856),
+        (LiarsDice(), {"faces": 3}, None),
+        (Auction(), {"worth": 9}, 0.0),
+    ],
+    ids=["kuhn", "leduc", "dice", "auction"],
 )
 def test_an_equilibrium_has_the_known_value_and_cannot_be_beaten(game, params, value):
     frozen = freeze(params)
@@ -79,3 +86,38 @@ def test_a_best_response_is_the_best_of_all_strategies():
                 payoff = expected_payoff(game, params, (mine, opponent) if seat == 0 else (opponent, mine))
                 best = max(best, payoff if seat == 0 else -payoff)
             assert best_response(game, params, seat, opponent).value == pytest.approx(best)
+
+
+def test_a_sealed_bid_is_answered_by_one_bid_for_all_that_the_other_may_have_bid():
+    """By enumeration of all plans of either seat against random policies of the other."""
+    game, params = Auction(), freeze({"worth": 2})
+    rng, bids = np.random.default_rng(0), ("0", "1", "2")
+    for seat in (0, 1):
+        chances = {worth: dict(zip(bids, rng.dirichlet(np.ones(3)).tolist())) for worth in (1, 2)}
+
+        def other(position: TablePosition, seat=seat, chances=chances) -> Mapping[str, float]:
+            return chances[position.deal[1 - seat]]
+
+        best = -9.0
+        for plan in itertools.product(bids, repeat=2):
+
+            def mine(position: TablePosition, seat=seat, plan=plan) -> Mapping[str, float]:
+                return {plan[position.deal[seat] - 1]: 1.0}
+
+            payoff = expected_payoff(game, params, (mine, other) if seat == 0 else (other, mine))
+            best = max(best, payoff if seat == 0 else -payoff)
+        response = best_response(game, params, seat, other)
+        assert response.value == pytest.approx(best)
+        assert {history for history, _ in response.values} == {() if seat == 0 else ("",)}
+
+
+def test_two_points_of_worth_at_an_auction_by_hand():
+    """Against a seat that bids 1: with 1, nobody gets the thing, and with 2 a thing of worth 2 is bought for nothing
+    gained; with 0, the other gains its worth less 1, on average 0.5."""
+    game, params = Auction(), freeze({"worth": 2})
+    values = best_response(game, params, 1, lambda position: {"1": 1.0}).values
+    worths = {game.known(TablePosition(params, (1, worth), ("0",)), 1): worth for worth in (1, 2)}
+    assert {worths[key]: row for key, row in values.items()} == {
+        1: {"0": -0.5, "1": 0.0, "2": -1.0},
+        2: {"0": -0.5, "1": 0.0, "2": 0.0},
+    }

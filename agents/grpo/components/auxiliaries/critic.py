@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
 from .....checks import check_count, check_number
-from ...batch.batch import Batch
+from ...batch.batch import Batch, collate
 from ...batch.passes import Passes
+from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import AUXILIARIES
 from ..credit.process import advantage_estimates
 from ..credit.units import reward_by_token
@@ -58,3 +64,17 @@ class Critic(ValueHeadModel):
             self._descend((error**2).mean() / 2)
         spread = ((target - target.mean()) ** 2).sum().item()
         return {"critic_error": (errors[0], len(target)), "critic_target_variance": (spread, len(target))}
+
+
+def state_values(critic: Critic, model: Any, passes: Passes, trajectories: Sequence[Trajectory]) -> list[Tensor]:
+    """Return the critic's value of the state before each action token of valid trajectories, one tensor [L] each.
+
+    Args:
+        model: the policy whose hidden states the critic reads.
+    """
+    batch = collate([Group(-1, tuple(trajectories))])
+    hidden = passes.measure(model, batch, hidden=True).hidden
+    assert hidden is not None
+    batch = batch.with_(hidden=hidden)
+    value = critic.measure(batch, passes)["value"]
+    return list(value[batch.action].split(batch.action_count.tolist()))

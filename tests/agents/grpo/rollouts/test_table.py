@@ -15,6 +15,7 @@ from palaestra.agents.grpo.rollouts.information_sets import (
     move_gains,
 )
 from palaestra.agents.grpo.rollouts.table import TableRollout
+from palaestra.envs.players.blind_auction import Auction
 from palaestra.envs.players.hidden_game import equilibrium, expected_payoff, exploitability, follow
 from palaestra.envs.players.kuhn_poker import Kuhn
 from palaestra.errors import InputError
@@ -249,6 +250,19 @@ def test_a_moves_gain_is_what_it_earns_more_than_the_mean_move():
     assert (
         max(gain for row in move_gains(Kuhn(), {"cards": 3}, best, best, 0.0).values() for gain in row.values()) < 0.01
     )
+
+
+def test_the_gain_of_a_sealed_bid_is_the_mean_over_the_others_bids():
+    """Two points of worth, bids 0 to 2, both seats bidding uniformly, by hand: a bid of 0 loses (1.5 - 1) / 3 + (1.5 -
+    2) / 3 = 0; one of 1 wins worth - 1 in a third, and loses -0.5 in another; one of 2 wins worth - 2 in two thirds."""
+    sets = information_sets(Auction(), {"worth": 2}, 400) or {}
+    assert set(sets) == {((), 1), ((), 2), (("",), 1), (("",), 2)}
+    uniform = {known: dict.fromkeys("012", 1 / 3) for known in sets}
+    gains = move_gains(Auction(), {"worth": 2}, uniform, uniform, 0.0)
+    for history in ((), ("",)):
+        for worth, values in ((1, (0.0, 1 / 6, -2 / 3)), (2, (0.0, 1 / 2, 0.0))):
+            wanted = {bid: value - sum(values) / 3 for bid, value in zip("012", values, strict=True)}
+            assert gains[history, worth] == pytest.approx(wanted)
 
 
 def test_gains_with_a_magnet_lead_the_last_policy_to_an_equilibrium_and_without_one_do_not():
