@@ -1,10 +1,10 @@
-"""Runs the cheap cases of a parametrised test as one test, because pytest takes longer for most cases than the case does.
-A plugin, see conftest.py.
+"""Runs the cheap cases of a parametrised test as one test, because pytest takes longer for most cases than the case
+itself does. A plugin, see conftest.py.
 
 The cases are joined, at most `MOST` in a test, if the function takes only parameters and fixtures that outlive a test:
-nothing that would be made anew for each case is shared. Cases that ``durations.json`` lists as dear stay alone, and so do
-marked ones. All joined cases are run, and each that fails is reported under its id. Every case is a test of its own with
-``--each-case``, ``-k``, ``-m``, ``--lf``, ``--ff``, or where an id (``FILE::TEST``) is named.
+nothing that would be made anew for each case is shared. Cases that ``durations.json`` lists as dear stay alone, and so
+do marked ones. All joined cases are run, and each that fails is reported under its id. Every case is a test of its own
+with ``--each-case``, ``-k``, ``-m``, ``--lf``, ``--ff``, or where an id (``FILE::TEST``) is named.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "together(cases): the cases of this test, (id, parameters) of each; see together.py")
+    config.addinivalue_line("markers", "together(cases): (id, parameters) of each case of a test; see together.py")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -120,7 +120,7 @@ def test_every_teacher_says_when_to_use_it():
 
 
 def pytest_generate_tests(metafunc):
-    parametrised = {name for mark in metafunc.definition.iter_markers("parametrize") for name in mark.args[0].split(", ")}
+    parametrised = {mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")}
     everywhere = {"name": (sorted(TEACHERS), None), "space": ([SPACES[kind] for kind in KINDS], KINDS)}
     for argument in sorted(set(metafunc.fixturenames) & set(everywhere) - parametrised):
         values, ids = everywhere[argument]
