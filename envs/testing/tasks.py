@@ -3,6 +3,7 @@ difficulty takes more work, each task is in one split, and the extras are comple
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -245,6 +246,7 @@ def test_the_steps_of_a_solution_end_in_the_answer(env_id: str):
 
 
 def test_no_content_is_in_both_splits(env_id: str):
+    @functools.cache
     def content(split: str, seed: int) -> set[str]:
         env = envs[split]
         env.reset(seed=seed)
