@@ -99,6 +99,14 @@ def success_rates(
         seed: seed of the first episode, and of the random player.
         split: the split that the tasks belong to.
     """
+    wins = count_wins(env_id, difficulty, episodes, seed, split)
+    return {name: max(counts) / episodes for name, counts in wins.items()}
+
+
+def count_wins(
+    env_id: str, difficulty: float, episodes: int, seed: int = 0, split: str = "train"
+) -> dict[str, list[int]]:
+    """Return the number of episodes in which each policy of each player succeeds; see `success_rates`."""
     env: Any = gym.make(env_id, difficulty=difficulty, split=split, disable_env_checker=True).unwrapped
     if env.blind_twin is not None:
         env = env.blind_twin(difficulty=difficulty, split=split)
@@ -114,7 +122,7 @@ def success_rates(
                 counts = wins.setdefault(name, [])
                 counts.extend([0] * (index + 1 - len(counts)))
                 counts[index] += _succeeds(env, policy)
-    return {name: max(counts) / episodes for name, counts in wins.items()}
+    return wins
 
 
 def _succeeds(env: TaskEnv, policy: Policy) -> bool:

@@ -9,9 +9,6 @@ source "$(dirname "$0")/setup.sh"
 ruff check .
 ruff format --check .
 
-# Many tests start processes, each of which would compile the whole package anew.
-unset PYTHONDONTWRITEBYTECODE
-
 # Processes of one thread each, as most tests are too small to share out. More than the two cores of a small machine: many
 # tests wait for other processes, above all the dear ones, of which a quick run has a tenth.
 workers=3

@@ -8,7 +8,6 @@ import gc
 import hashlib
 import os
 import pickle
-import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from . import left_behind, quick_run
+from . import left_behind, quick_run, together
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 # The same examples in each run, and as much time for each as a busy machine takes.
@@ -33,11 +32,13 @@ _MADE = "PALAESTRA_TEST_ENVIRONMENTS"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     quick_run.add_options(parser)
+    together.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(left_behind)
     config.pluginmanager.register(quick_run)
+    config.pluginmanager.register(together)
     # Nothing that tests write has to outlive a loss of power. A disk takes milliseconds for each file that it must
     # keep, and the runs of the tests save tens of thousands; that they ask for it is tested where they do.
     os.fsync = lambda descriptor: None
@@ -80,17 +81,12 @@ def _refuse_skip(report: Any) -> Any:
     return report
 
 
-# What the sandbox says where it is missing; a program that a test starts says so on its error output.
-_NO_SANDBOX = "needs Linux and the program bwrap"
-_WITHOUT = "Skipped: bwrap is not installed (Debian's package bubblewrap)"
-
-
 def _skip_without_sandbox(report: Any, call: Any) -> Any:
-    if not report.failed or call.excinfo is None or shutil.which("bwrap") is not None:
+    if not report.failed or call.excinfo is None:
         return report
-    if _NO_SANDBOX in f"{call.excinfo.value} {report.capstderr}":
+    if together.lacks_sandbox(f"{call.excinfo.value} {report.capstderr}"):
         file, line, _ = report.location
-        report.outcome, report.longrepr = "skipped", (file, line or 0, _WITHOUT)
+        report.outcome, report.longrepr = "skipped", (file, line or 0, f"Skipped: {together.WITHOUT_SANDBOX}")
     return report
 
 
@@ -102,9 +98,9 @@ def pytest_runtest_makereport(call: Any) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     report = yield
-    if report.failed and _NO_SANDBOX in str(report.longrepr) and shutil.which("bwrap") is None:
+    if report.failed and together.lacks_sandbox(str(report.longrepr)):
         # A module whose families are made as it is imported.
-        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, _WITHOUT)
+        report.outcome, report.longrepr = "skipped", (str(collector.path), 0, f"Skipped: {together.WITHOUT_SANDBOX}")
     return _refuse_skip(report)
 
 

@@ -84,6 +84,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     # Fixtures are included. Where pytest-xdist runs the tests, the process that deals them out sees all reports.
     _TAKEN[report.nodeid] = _TAKEN.get(report.nodeid, 0.0) + report.duration
+    if report.when == "call":
+        # Cases that ran together with others and took long.
+        _TAKEN.update((name, took) for name, took in report.user_properties if isinstance(took, float))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -103,7 +106,8 @@ def write_durations(seconds: Mapping[str, float], path: Path = _FILE) -> None:
     """Write the dear ones of all tests."""
     files: dict[str, dict[str, float]] = {}
     for test, took in sorted(seconds.items()):
-        if took >= DEAR:
+        # Cheap cases that run together are none of them dear.
+        if took >= DEAR and "[together" not in test:
             file, _, name = test.partition("::")
             files.setdefault(file, {})[name] = float(f"{took:.2g}")
     path.write_text(json.dumps(files, indent=0, ensure_ascii=False) + "\n", "utf-8")

@@ -25,8 +25,26 @@ BLOCKS = [
     for name in READMES
     for number, (language, block) in enumerate(blocks(ROOT / name))
 ]
-PYTHON = [pytest.param(block, id=name) for name, language, block in BLOCKS if language == "python"]
-SHELL = [pytest.param(block, id=name) for name, language, block in BLOCKS[1:] if language == "bash"]
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+INSTALL_OR_BLOCK = re.compile(r"pip install [^`\n]*'\.\[([\w,-]+)\]'|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def shown_with_extras() -> Iterator[tuple[list[str], str, str]]:
+    """The blocks of the first README after that of the two scripts, with the extras that are installed above them."""
+    extras: list[str] = []
+    for extra, language, block in INSTALL_OR_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
+        if extra:
+            extras += extra.split(",")
+        elif extras and language != "console":  # what is only shown trains, which takes minutes
+            yield list(extras), language, block
+
+
+# The others are run below, where only what they need is installed.
+FREE = [
+    shown for shown in BLOCKS[1:] if shown[1:] not in [(language, block) for _, language, block in shown_with_extras()]
+]
+PYTHON = [pytest.param(block, id=name) for name, language, block in FREE if language == "python"]
+SHELL = [pytest.param(block, id=name) for name, language, block in FREE if language == "bash"]
 
 
 @pytest.mark.parametrize("block", PYTHON)
@@ -41,9 +59,6 @@ def test_the_commands_of_the_readmes_run(
     monkeypatch.chdir(tmp_path)
     run_shell(block, tmp_path, capsys)
 
-
-EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-INSTALL_OR_BLOCK = re.compile(r"pip install [^`\n]*'\.\[([\w,-]+)\]'|^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # Runs Python or commands in a process that cannot import some packages.
 _WITHOUT = """if True:
@@ -67,16 +82,6 @@ _WITHOUT = """if True:
             if code := main(words[1:]):
                 sys.exit(f"{words} ended with {code}")
 """
-
-
-def shown_with_extras() -> Iterator[tuple[list[str], str, str]]:
-    """The blocks of the first README after that of the two scripts, with the extras that are installed above them."""
-    extras: list[str] = []
-    for extra, language, block in INSTALL_OR_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
-        if extra:
-            extras += extra.split(",")
-        elif extras and language != "console":  # what is only shown trains, which takes minutes
-            yield list(extras), language, block
 
 
 def modules_of(extras: list[str]) -> set[str]:

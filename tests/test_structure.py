@@ -95,7 +95,12 @@ KINDS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Im
 @functools.cache
 def nodes(path: Path) -> list[Any]:
     """List the nodes of a file that are of `KINDS`, the module first. Do not change them."""
-    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, KINDS)]
+    found: list[Any] = [ast.parse(path.read_text(encoding="utf-8"))]
+    for node in found:
+        # Statements alone, which hold all of these kinds: most nodes of a file are parts of expressions.
+        for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+            found += getattr(node, field, ())
+    return [node for node in found if isinstance(node, KINDS)]
 
 
 def imports_of(path: Path, known: Set[str], root: Path = ROOT) -> Iterator[str]:

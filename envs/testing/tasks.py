@@ -3,14 +3,16 @@ difficulty takes more work, each task is in one split, and the extras are comple
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
-from ..baselines import DIFFICULTIES, PLAYERS, constant_actions, success_rates
+from ..baselines import DIFFICULTIES, PLAYERS, constant_actions, count_wins
 from ..game import is_value
 from ..question import Question
 from ..task_env import TaskEnv
@@ -23,29 +25,55 @@ from .playing import (
     make,
     only_questions,
     only_text,
+    plain,
     play,
     seeds,
     steps,
 )
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_oracle_succeeds_at_every_difficulty(env_id: str, split: str):
-    env = make(env_id, split=split)
+def test_oracle_succeeds_at_every_difficulty_and_harder_tasks_take_it_more_work(env_id: str):
+    # The work at the ends and in the middle is compared, so they are played often; what lies between is made alike.
+    often, seldom = len(seeds(env_id, 24, slow=10, simulated=4)), len(seeds(env_id, 8, slow=3, simulated=1))
+    env = make(env_id)
+    inner: Any = env.unwrapped
+    work = []
     for difficulty, stated in zip(GRID, facts(env_id).solver_rates):
-        if stated < 1.0:
-            continue
-        played = set()
-        for seed in range(4) if split == "test" else seeds(env_id, 30, slow=10, simulated=4):
-            _, info = env.reset(seed=seed, options={"difficulty": difficulty})
+        played, total, cost = set(), 0.0, 0.0
+        for seed in range(seldom if difficulty in (0.25, 0.75) else 24):
+            if seed >= often and cost is None:
+                break
+            observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
+            cost = inner.solver_cost(inner.here())
             # Data sets have few tasks: play each once.
-            if info["task_id"] in played:
-                continue
+            is_new = info["task_id"] not in played
+            taken = list(steps(env)) if cost is None or (stated == 1.0 and is_new and seed < often) else []
+            if taken and stated == 1.0:
+                check_solved(taken[-1], difficulty, seed)
             played.add(info["task_id"])
-            last = last_step(env)
-            assert last[3], (difficulty, seed)
-            assert last[5]["is_success"] is True
-            assert last[5]["progress"] == 1.0
+            # Without a cost, characters to read and to write.
+            read = len(observation) if isinstance(observation, str) else 0
+            total += cost if cost is not None else read + sum(len(str(plain(step[0]))) for step in taken)
+        work.append(total)
+    assert work[0] < work[2] < work[4]
+
+
+def test_oracle_succeeds_at_every_difficulty_of_the_test_split(env_id: str):
+    env = make(env_id, split="test")
+    for difficulty, stated in zip(GRID, facts(env_id).solver_rates):
+        played = set()
+        for seed in range(3 if stated == 1.0 else 0):
+            _, info = env.reset(seed=seed, options={"difficulty": difficulty})
+            if info["task_id"] not in played:
+                check_solved(last_step(env), difficulty, seed)
+            played.add(info["task_id"])
+
+
+def check_solved(last: Any, difficulty: float, seed: int) -> None:
+    """Raise AssertionError unless the last step of an episode ends it with a success."""
+    assert last[3], (difficulty, seed)
+    assert last[5]["is_success"] is True
+    assert last[5]["progress"] == 1.0
 
 
 def test_oracle_succeeds_as_often_as_the_family_states_where_it_solves_not_all(env_id: str):
@@ -85,12 +113,20 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
         policies = [lambda c=c: c for c in constants]
     inner: Any = env.unwrapped
     rewards = [0.0] * len(policies)
-    played = seeds(env_id, 60, slow=30, simulated=10)
-    for seed in played:
+    few, many = len(seeds(env_id, 24, slow=12, simulated=5)), len(seeds(env_id, 60, slow=30, simulated=10))
+    left = list(range(len(policies)))
+    for seed in range(many):
+        if seed == few:
+            # An answer that earns 0.1 on average has earned something by now in 11 of 12 families, and all players of
+            # `test_players_without_thought_succeed_as_often_as_the_family_states` give it at every difficulty, too.
+            left = [index for index in left if rewards[index] > few * max(0.02, chance)]
+        if not left:
+            break
         # Making a task takes longer than judging an answer, so all policies play from one snapshot.
         prompt, _ = env.reset(seed=seed)
         start = inner.get_state()
-        for index, policy in enumerate(policies):
+        for index in left:
+            policy = policies[index]
             inner.set_state(start)
             total, state = 0.0, inner.here()
             for _, _, reward, terminated, truncated, _ in steps(env, policy, limit=25):
@@ -100,9 +136,9 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
                     before, state = state, inner.here()
                     if is_value(state) and state == before:
                         break
-            rewards[index] += max(0.0, total) / len(played)
-    for policy, reward in zip(policies, rewards):
-        assert reward <= max(0.02, chance), policy()
+            rewards[index] += max(0.0, total)
+    for index in left:
+        assert rewards[index] / many <= max(0.02, chance), policies[index]()
     if chance > 0.02:
         assert "by chance" in (family.__doc__ or "")
 
@@ -110,14 +146,33 @@ def test_answers_without_thought_earn_next_to_nothing(env_id: str):
 def test_players_without_thought_succeed_as_often_as_the_family_states(env_id: str):
     baselines = facts(env_id).baselines
     assert set(baselines) <= set(PLAYERS)
-    episodes = len(seeds(env_id, 40, slow=8, simulated=2))
-    for place, difficulty in enumerate(DIFFICULTIES):
-        for player, rate in success_rates(env_id, difficulty, episodes).items():
-            stated = baselines[player][place] if player in baselines else 0.02
-            # 3.5 standard errors, so that of all these comparisons none fails by chance alone.
-            room = 3.5 * (max(stated, 0.02) * (1.02 - min(stated, 1.0)) / episodes) ** 0.5
-            assert rate <= stated + room, (player, difficulty)
-            assert player not in baselines or rate >= stated - room, (player, difficulty)
+    episodes = len(seeds(env_id, 20, slow=6, simulated=2))
+    wins = [count_wins(env_id, difficulty, episodes) for difficulty in DIFFICULTIES]
+    everywhere = range(len(DIFFICULTIES))
+
+    def compare(player: str, counts: Sequence[int], places: Sequence[int], bounds_below: bool = True) -> None:
+        tried, most = episodes * len(places), max(counts)
+        stated = float(np.mean([baselines[player][place] if player in baselines else 0.0 for place in places]))
+        # So rare that of all these comparisons none fails by chance alone; the best of several has several chances.
+        assert len(counts) * tail(most, tried, max(stated, 0.02)) > RARE, (player, most, tried, stated, places)
+        if bounds_below and player in baselines:
+            assert tail(tried - most, tried, 1.0 - min(stated, 0.98)) > RARE, (player, most, tried, stated, places)
+
+    for player in wins[0]:
+        for place in everywhere:
+            compare(player, wins[place][player], [place])
+        # What one difficulty has too few episodes to show, such as a constant that is right in a tenth of the tasks,
+        # all show together. A player's best policy at each difficulty may be another one, better than the best of all.
+        together = [sum(counts) for counts in zip(*(counts[player] for counts in wins))]
+        compare(player, together, everywhere, bounds_below=len(together) == 1)
+
+
+RARE = 2e-4
+
+
+def tail(wins: int, episodes: int, rate: float) -> float:
+    """Probability of at least ``wins`` successes in episodes that succeed at a rate."""
+    return sum(math.comb(episodes, k) * rate**k * (1.0 - rate) ** (episodes - k) for k in range(wins, episodes + 1))
 
 
 def test_baselines_fall_with_difficulty_or_the_docstring_says_why_not(env_id: str):
@@ -142,25 +197,6 @@ def test_every_game_has_a_random_legal_player(env_id: str):
                 break
     else:
         assert not isinstance(env.action_space, Unicode) or getattr(env, "needs_sandbox", False)
-
-
-def test_harder_tasks_take_a_solver_more_work(env_id: str):
-    env = make(env_id)
-
-    def effort(difficulty: float) -> float:
-        total = 0.0
-        for seed in range(24):
-            observation, _ = env.reset(seed=seed, options={"difficulty": difficulty})
-            inner: Any = env.unwrapped
-            cost = inner.solver_cost(inner.here())
-            if cost is None:
-                # Characters to read and to write.
-                cost = len(observation) if isinstance(observation, str) else 0
-                cost += sum(len(str(step[0])) for step in play(env))
-            total += cost
-        return total
-
-    assert effort(0.0) < effort(0.5) < effort(1.0)
 
 
 def test_resets_and_steps_supply_the_declared_extras(env_id: str):
@@ -210,6 +246,7 @@ def test_the_steps_of_a_solution_end_in_the_answer(env_id: str):
 
 
 def test_no_content_is_in_both_splits(env_id: str):
+    @functools.cache
     def content(split: str, seed: int) -> set[str]:
         env = envs[split]
         env.reset(seed=seed)

@@ -7,7 +7,8 @@ import numpy as np
 import palaestra  # noqa: F401  # registers the ids
 import pytest
 from palaestra.envs import baselines
-from palaestra.envs.baselines import Cycle, success_rates
+from palaestra.envs.baselines import CONSTANTS, Cycle, count_wins, success_rates
+from palaestra.envs.testing.tasks import tail
 
 
 def played_out(env: Any, cycle: tuple[Any, ...]) -> bool:
@@ -64,3 +65,16 @@ def test_players_begin_at_the_start_whatever_the_one_before_did(monkeypatch: pyt
     monkeypatch.setattr(baselines, "PLAYERS", {"first": looking, "second": looking})
     success_rates("palaestra/ConnectFour-v0", 0.0, episodes=2)
     assert begun == [(0, False)] * 4
+
+
+def test_wins_are_counted_for_each_policy_of_a_player():
+    wins = count_wins("palaestra/MultipleChoice-v0", 0.0, episodes=12)
+    letters = dict(zip(CONSTANTS, wins["constant"], strict=True))
+    assert sum(letters[letter] for letter in "ABC") > 0 == letters["none"]
+    assert success_rates("palaestra/MultipleChoice-v0", 0.0, episodes=12)["constant"] == max(letters.values()) / 12
+
+
+def test_the_probability_of_at_least_so_many_successes():
+    assert tail(0, 3, 0.2) == pytest.approx(1.0)
+    assert tail(1, 2, 0.5) == pytest.approx(0.75)
+    assert tail(2, 3, 0.2) == pytest.approx(3 * 0.2**2 * 0.8 + 0.2**3)

@@ -78,15 +78,22 @@ WHOLE = {f"palaestra/{name}-v0" for name in ("InstructionFollowing", "NextSegmen
 """Environments of which every word of a reply counts."""
 
 
-def report(env_id: str, agent: str, folder: Path) -> dict[str, Any]:
-    path = folder / "report.json"
-    assert main(["eval", env_id, "--agent", agent, "--episodes", "5", "--json", str(path)]) == 0
-    return json.loads(path.read_text())
-
-
 @pytest.mark.parametrize("env_id", IDS)
-def test_thoughts_and_styles_of_answering_cost_nothing(env_id: str, tmp_path: Path):
-    bare = report(env_id, "oracle", tmp_path)
+def test_thoughts_and_styles_of_answering_cost_nothing(env_id: str):
+    bare = palaestra.evaluate("oracle", env_id, episodes=5)
+    assert bare.success.mean == 1.0
+    agent = Thinker() if env_id in WHOLE else Reasoner()
+    # As texts, because what an environment does not report is NaN.
+    assert repr(palaestra.evaluate(agent, env_id, episodes=5)) == repr(bare)
+
+
+def test_they_cost_nothing_on_the_command_line(tmp_path: Path):
+    def report(agent: str) -> dict[str, Any]:
+        path = tmp_path / "report.json"
+        words = ["eval", "palaestra/GuessNumber-v0", "--agent", agent, "--episodes", "5", "--json", str(path)]
+        assert main(words) == 0
+        return json.loads(path.read_text())
+
+    bare = report("oracle")
     assert bare["success"] == 1.0
-    agent = "Thinker" if env_id in WHOLE else "Reasoner"
-    assert report(env_id, f"{__name__}:{agent}", tmp_path) == bare
+    assert report(f"{__name__}:Reasoner") == bare

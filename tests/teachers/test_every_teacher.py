@@ -107,6 +107,7 @@ SPACES = {
     "integers": gym.spaces.Box(-1, 4, (2,), dtype=np.int64),
     "discrete": gym.spaces.Discrete(4, start=3),
 }
+KINDS = ("box", "discrete", "params")
 PROMPTS = FiniteTasks([{"question": i} for i in range(7)])
 LISTS = [name for name in sorted(TEACHERS) if TEACHERS[name].kind != "box"]
 
@@ -118,14 +119,12 @@ def test_every_teacher_says_when_to_use_it():
     assert [name for name, when in own.items() if not 20 < len(when) < 200 or not when.endswith(".")] == []
 
 
-@pytest.fixture(params=sorted(TEACHERS))
-def name(request):
-    return request.param
-
-
-@pytest.fixture(params=["box", "discrete", "params"])
-def space(request):
-    return SPACES[request.param]
+def pytest_generate_tests(metafunc):
+    parametrised = {mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")}
+    everywhere = {"name": (sorted(TEACHERS), None), "space": ([SPACES[kind] for kind in KINDS], KINDS)}
+    for argument in sorted(set(metafunc.fixturenames) & set(everywhere) - parametrised):
+        values, ids = everywhere[argument]
+        metafunc.parametrize(argument, values, ids=ids)
 
 
 def build(name, space, seed=0, **kwargs):

@@ -69,7 +69,7 @@ def _try(shared: Path, python: Path, name: str, words: Sequence[str]) -> dict[st
     with FileLock(shared / f"{name}.lock"):
         if not folder.exists():
             folder.mkdir()
-            command = ["nice", str(python), str(Path(__file__).with_name(f"{name}.py")), str(folder), *words]
+            command = [str(python), str(Path(__file__).with_name(f"{name}.py")), str(folder), *words]
             with (folder / "output").open("w") as output:
                 subprocess.run(command, stdout=output, stderr=output, timeout=1200, check=False)
     seen = folder / "seen.json"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 
 import gymnasium as gym
@@ -183,9 +182,9 @@ FAMILIES = {
     "SQLRepair": QUESTION,
     "SQLChange": QUESTION,
     "SQLSchema": QUESTION,
-    "SQLResult": [*QUESTION, functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test")],
+    "SQLResult": [*QUESTION, suite.test_oracle_succeeds_at_every_difficulty_of_the_test_split],
     "SQLExplorer": [
-        functools.partial(suite.test_oracle_succeeds_at_every_difficulty, split="test"),
+        suite.test_oracle_succeeds_at_every_difficulty_of_the_test_split,
         suite.test_snapshot_and_replay_agree,
         suite.test_two_hundred_fuzzed_actions_do_no_harm,
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 import pytest
 from palaestra.envs.code.programs.dice import Dice
@@ -22,19 +25,22 @@ def draw(seed: int, kind: str, hops: int = 2, ambiguity: int = 0, distractors: i
     )
 
 
+@functools.cache
+def read_corpus(seed: int) -> Any:
+    """The facts that the articles state, and their titles by number."""
+    corpus = make_corpus(seed, SIZE)
+    own = set().union(*(read_page(page)[0] for page in corpus.articles[:SIZE]))
+    facts = {(title, relation): value for title, relation, value in own}
+    return facts, {number: page.title for number, page in enumerate(corpus.articles)}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_answer_follows_from_the_articles_text_alone(kind: str):
-    titles, facts = [], []
-    for seed in range(4):
-        corpus = make_corpus(seed, SIZE)
-        own = set().union(*(read_page(page)[0] for page in corpus.articles[:SIZE]))
-        facts.append({(title, relation): value for title, relation, value in own})
-        titles.append({number: page.title for number, page in enumerate(corpus.articles)})
     for seed in range(60):
         asked = draw(seed, kind, 1 + seed % 4, seed % 3)
-        corpus, world = make_corpus(seed % 4, SIZE), seed % 4
+        corpus = make_corpus(seed % 4, SIZE)
         assert asked.kind == kind
-        found = answer(asked.form, facts[world], titles[world])
+        found = answer(asked.form, *read_corpus(seed % 4))
         assert found == {corpus.title(asked.answer) if asked.is_thing else asked.answer}, asked.text
         assert denote(corpus.world, asked.form) == {asked.answer}
         # Each fact of the chain stands in the article that it names, and each article but those that the question
