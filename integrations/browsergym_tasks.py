@@ -12,6 +12,7 @@ port for the length of the episode. The episode ends with ``send_msg_to_user``, 
 for): then our judge compares the database with the goal of the task. ``report_infeasible`` ends it without success, as
 every task can be done. The turns are BrowserGym's to limit, and nothing keeps the agent on the site. Of templates on
 papers, whose files BrowserGym does not show, there are no tasks: a seed that draws one gives the task of a later draw.
+`make_benchmark` makes a benchmark of these tasks, which AgentLab's studies take.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
+from ..checks import check_choice, check_count
 from ..envs import ids
 from ..errors import InputError, needs_extra
 
@@ -175,6 +177,56 @@ def use_chromium(program: str | None = None) -> None:
         InputError: Chromium is not installed.
     """
     start_program(program or find_chromium())
+
+
+def make_benchmark(
+    *env_ids: str, episodes: int = 10, seed: int = 0, split: str = "test", max_steps: int = 60, **task_kwargs: Any
+) -> Any:
+    """Return a ``Benchmark`` of BrowserGym with tasks of our web environments, for `agentlab.experiments.study`.
+
+    Its agents have all actions by ids, tabs and the chat, in which they answer. Processes that play it must import this
+    module first, as it registers the tasks; ``parallel_backend="sequential"`` plays in the process that made it.
+
+    Args:
+        env_ids: ids of web environments; none: all of `TASKS`.
+        episodes: number of tasks of each environment; their seeds go up from ``seed``.
+        seed: the seed of the first task.
+        split: "train", "test" or "all".
+        max_steps: most actions of an episode.
+        **task_kwargs: further arguments of `SiteTask`, such as ``options={"difficulty": 0.3}``.
+
+    Raises:
+        InputError: an id is none of a web environment.
+        MissingExtra: browsergym-experiments is not installed.
+    """
+    with needs_extra("palaestra.integrations.browsergym_tasks.make_benchmark", "browsergym"):
+        from browsergym.experiments.benchmark import (  # pyright: ignore[reportMissingImports]
+            Benchmark,
+            HighLevelActionSetArgs,
+        )
+        from browsergym.experiments.loop import EnvArgs  # pyright: ignore[reportMissingImports]
+
+    check_count("episodes", episodes, 1)
+    arguments = {"split": split, **task_kwargs}
+    tasks = [
+        EnvArgs(
+            TASKS[check_choice("env_id", env_id, TASKS)].removeprefix("browsergym/"),
+            task_seed=seed + number,
+            max_steps=max_steps,
+            task_kwargs=arguments,
+        )
+        for env_id in env_ids or TASKS
+        for number in range(episodes)
+    ]
+    actions = HighLevelActionSetArgs(subsets=("chat", "infeas", "nav", "tab", "bid"), strict=False)
+    return Benchmark(
+        name="palaestra",
+        high_level_action_set_args=actions,
+        is_multi_tab=True,
+        supports_parallel_seeds=True,
+        env_args_list=tasks,
+        backends=[],
+    )
 
 
 def _register() -> dict[str, str]:

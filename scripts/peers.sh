@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes the other environments of the tests: bash scripts/peers.sh
-# .venv-peers and .venv-verifiers have the projects that palaestra.integrations is tried against and whose requirements
-# would bind everything else. Verifiers needs versions that the others refuse. Both lie on top of .venv, so that palaestra
-# is this checkout, and only what .venv lacks or has in another version is installed: one or two minutes and 520 MB, once.
+# .venv-peers, .venv-verifiers and .venv-agentlab have the projects that palaestra.integrations is tried against and whose
+# requirements would bind everything else. Verifiers and AgentLab need versions that the others refuse. All lie on top of
+# .venv, so that palaestra is this checkout, and only what .venv lacks or has in another version is installed: two or
+# three minutes and 930 MB, once.
 # .venv-python3.12 and later ones have newer interpreters, where python3.12 or pyenv has them: half a minute each.
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
@@ -15,9 +16,9 @@ mkdir -p .venv-peers
 exec 9>.venv-peers/lock
 flock 9
 
-# make_environment FOLDER PIP_ARGUMENTS...
+# make_environment FOLDER PIP_ARGUMENTS...; packages in the variable "bare" are installed without what they require.
 make_environment() {
-    local own place=$1 wanted="${*:2}, $root"
+    local own place=$1 wanted="${*:2}, ${bare:-}, $root"
     if [[ ! -f $place/installed || "$(<"$place/installed")" != "$wanted" ]]; then
         rm -f "$place/installed"
         echo "installing ${*:2} into $place (once, about a minute) ..." >&2
@@ -25,6 +26,10 @@ make_environment() {
         own=$("$place/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
         echo "import site; site.addsitedir('$base')" >"$own/base.pth"
         python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-compile "${@:2}"
+        if [[ -n ${bare:-} ]]; then
+            # shellcheck disable=SC2086  # several packages
+            python -m pip --python "$place/bin/python" install -qq --disable-pip-version-check --no-deps $bare
+        fi
         printf '%s\n' "$wanted" >"$place/installed"
     fi
 }
@@ -36,6 +41,9 @@ rllib=(dm-tree lz4 ormsgpack tensorboardX)
 grep -v -e '^mcp==' -e '^playwright==' constraints.txt >.venv-peers/constraints.txt
 make_environment .venv-peers -c .venv-peers/constraints.txt openenv inspect_ai lm_eval textarena gem-llm browsergym-core \
     "${rllib[@]}"
+# All that AgentLab requires has no solution beside an openai of 2 or later; these are what its studies import.
+bare="agentlab==0.4.2 browsergym-webarena==0.14.3" make_environment .venv-agentlab -c .venv-peers/constraints.txt \
+    browsergym-core browsergym-experiments anthropic contexttimer gitpython ipython litellm nltk python-slugify
 
 for version in 3.12 3.13 3.14; do
     for python in "$(command -v "python$version" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do

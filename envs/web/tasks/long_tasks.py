@@ -63,8 +63,10 @@ class CollectTemplate(LongTemplate):
         (part,), drawn = self.parts, {}
         number = self.number + self.step * params["items"]
         for _ in range(4 * number):
+            if len(drawn) == number:
+                break
             slots = part.draw(rng, database, params)
-            if slots is not None and len(drawn) < number:
+            if slots is not None:
                 goal = part.goal(database, slots)
                 if _is_figure(goal.answer):
                     drawn[part.ask(slots)] = tuple(sorted(slots.items())), goal.answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import re
 import sqlite3
 
@@ -126,3 +127,25 @@ def test_every_site_has_a_look_of_its_own_that_can_be_read_in_light_and_dark():
 @pytest.mark.parametrize("path", ["style.css", "nothing.css", "shop", "../shop.css", "shop/style.css"])
 def test_nothing_but_the_sheets_of_sites_is_served_as_an_asset(path: str):
     assert site._serve_asset(f"/static/{path}").status_code == 404
+
+
+def test_no_garbage_is_collected_while_a_site_is_filled_and_collection_goes_on_after_it():
+    runs: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        runs.append(info["generation"])
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(20, 1_000, 1_000)
+    gc.callbacks.append(note)
+    try:
+        generate.__wrapped__("forum", 24, 3)
+        during = len(runs)
+        kept = [[] for _ in range(100)]
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*threshold)
+    assert gc.isenabled()
+    # The fill makes some thousand objects; only what comes before and after it is collected.
+    assert during < 20 < 2 * len(kept)
+    assert len(runs) > during

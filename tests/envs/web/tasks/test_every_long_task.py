@@ -13,6 +13,7 @@ from palaestra.envs.web.browsers.in_process import InProcessBrowser
 from palaestra.envs.web.sites.databases import connect, release
 from palaestra.envs.web.sites.site import SITES
 from palaestra.envs.web.tasks.across_clues import ClueTemplate
+from palaestra.envs.web.tasks.long_tasks import CollectTemplate
 from palaestra.envs.web.tasks.parts import PartsTemplate, join_goals
 from palaestra.envs.web.tasks.plan import plan_from_start
 from palaestra.envs.web.tasks.template import TEMPLATES, Goal, TaskStart, WebTask, is_safe, judge, make_task_start
@@ -106,3 +107,25 @@ def test_the_limit_of_turns_follows_the_length_of_the_solution():
     assert length > 25
     assert env.turn_limit(env.here()) == 2 + -(-3 * length // 2)
     assert env.param_space["intent"].choices == ("errands",)
+
+
+def test_figures_are_drawn_until_there_are_enough():
+    drawn: list[int] = []
+
+    class Counted:
+        """Part whose answer is the number of its draws."""
+
+        def draw(self, *_: Any) -> dict[str, Any]:
+            drawn.append(len(drawn))
+            return {"figure": len(drawn)}
+
+        def goal(self, _: Any, slots: dict[str, Any]) -> Goal:
+            return Goal(str(slots["figure"]))
+
+        def ask(self, slots: dict[str, Any]) -> str:
+            return str(slots["figure"])
+
+    template: Any = CollectTemplate("figures", Counted(), 3)  # type: ignore[arg-type]
+    slots = template.draw(np.random.default_rng(0), None, {"items": 2})
+    assert slots["figures"] == ("1", "2", "3", "4", "5")
+    assert len(drawn) == 5
