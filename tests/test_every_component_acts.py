@@ -42,6 +42,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "growing_groups": (f"{GUESS} --steps 4", "growing_groups(patience=1,gain=1.0)"),
         "guided": (GUESS, "guided(trigger='always')"),
         "independent": (f"{GUESS} --rollout greedy_twin", "independent"),
+        "preferences": (GUESS, f"preferences(file={str(Path(__file__).with_name('preferences.jsonl'))!r})"),
         "roles": (GUESS, f"roles(file={str(Path(__file__).with_name('script_of_roles.toml'))!r})"),
         "rubric_refine": (SUMS, "rubric_refine"),
         "rule_pairs": (LESSON, "rule_pairs"),
