@@ -95,6 +95,7 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "process_to_go": (f"{TURNS} --shaping count-bonus", "process_to_go"),
         "round_return": (f"{BLOCKS} --returns turn_return", "round_return"),
         "rto": (TAUGHT, "rto"),
+        "rto_gae": (f"{TAUGHT} --auxiliaries critic", "rto_gae"),
         "segment_gain": (f"{GUESS} --rollout {VINE}", "segment_gain"),
         "success": (f"{GUESS} --shaping count-bonus", "success"),
         "turn_gae": (f"{TURNS} --auxiliaries critic", "turn_gae"),
