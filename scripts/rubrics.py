@@ -29,6 +29,7 @@ from ..envs.datasets.overlap import question_of
 from ..errors import InputError
 from ..rewards.judges import Criterion, RubricBook, as_judge
 from ..rewards.judges.contrast_rubrics import make_rubric, write_by_rules
+from ..rewards.models.preference_rows import read_preference
 from .report import iterate_rows
 
 _LINE = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(\S.*)$", re.MULTILINE)
@@ -89,7 +90,7 @@ def _from_pairs(
         return read_criteria(_ask(agent, f"{_REQUEST}\n\n{contrast}"))
 
     for row in rows:
-        prompt, chosen, rejected = question_of(row), _reply(row, "chosen"), _reply(row, "rejected")
+        prompt, chosen, rejected = read_preference(row).texts
         if agent is None:
             yield prompt, make_rubric(prompt, chosen, rejected, judge, write_by_rules)
         else:
@@ -110,16 +111,6 @@ def _like_others(
             for other, rubric in book.nearest(prompt, options.similar)
         )
         yield prompt, tuple(read_criteria(_ask(agent, "\n\n".join([_REQUEST, *examples, f"Prompt:\n{prompt}"]))))
-
-
-def _reply(row: Any, column: str) -> str:
-    """Return the reply in a column: text, or the contents of the messages after the last one of the user."""
-    value = row.get(column)
-    if isinstance(value, list) and value:
-        value = "\n".join(str(m.get("content", "")) for m in value if m.get("role", "assistant") == "assistant")
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"a row has no text in {column!r}; give pairs as palaestra dataset --pairs writes them.")
-    return value
 
 
 def _ask(agent: Agent, text: str) -> str:

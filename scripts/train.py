@@ -13,6 +13,7 @@ examples:
   palaestra train palaestra/GSM8K-v0 --model models/mine --ray HEAD:6379 --workers 8    # or --ray local
   palaestra train palaestra/GSM8K-v0 --rollout debate --model MODEL --lora 16 --policies critic=MODEL:lora
   palaestra train --resume runs/first
+  palaestra train palaestra/Arithmetic-v0 --recipe dpo --preferences pairs.jsonl --model runs/first    # offline
   palaestra train --stages stages.toml --out runs/staged    # imitation, preferences, reinforcement, one from another
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 2 --max-restarts 3
   palaestra train palaestra/GSM8K-v0 --model models/mine --nproc 4 --shard    # weights and optimiser in four parts
@@ -20,7 +21,6 @@ examples:
   palaestra train palaestra/DoorKey-v0 --learner ppo --axis size=5 obstacles=0 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner ppo --teacher alp-gmm --bonus subgoals --memory 64
   palaestra train palaestra/DeceptiveMaze-v0 --learner go-explore --axis pockets=3 depth=7 --levels 8
-  palaestra train palaestra/DeceptiveMaze-v0 --learner novelty-search --axis pockets=1 depth=3 --steps 200000
   palaestra train palaestra/DoorKey-v0 --learner hand-over --axis size=6 obstacles=0 --demonstrations 5 --t1 4096
   palaestra train palaestra/Arithmetic-v0 --learner reward-model --model ngrams --out runs/scorer
   palaestra train --learner reward-model --pairs runs/first/trajectories.jsonl --model models/mine --freeze
@@ -31,13 +31,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
@@ -50,13 +48,8 @@ from .axes import parse_axes
 from .option_groups import list_options, make_form, named_options, read_form, refuse_other_names
 from .options import parse_options
 from .stopping import stop_after_step
+from .train_progress import ProgressBars, show_bars
 from .train_stages import train_stages
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-
-    from ..agents.grpo.run.observers import TrainingProgress
-
 
 Texts = tuple[tuple[str, ...], ...]
 _OWN: dict[str, tuple[Any, Any, str]] = {
@@ -99,6 +92,12 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
         "Axes of the tasks that the warm-up shows solutions of and measures its target on, given as for --axis; by "
         "default those of the run.",
     ),
+    "preferences": (
+        str | None,
+        None,
+        "Recorded replies to learn from in place of samples, by --recipe dpo, kto, ...: a file, folder or hub data set "
+        "with prompt, chosen and rejected, or prompt, completion and label. The environment serves evaluations alone.",
+    ),
     **train_ranks.OPTIONS,
     "out": (
         Path | None,
@@ -120,7 +119,15 @@ _OWN: dict[str, tuple[Any, Any, str]] = {
     ),
 }
 """Options that are not part of the configuration: name -> (type, default, help)."""
-_LANGUAGE_ONLY = ("env_weight", "chat_option", "engine_option", "policies", "warmup_axis", *train_ranks.OPTIONS)
+_LANGUAGE_ONLY = (
+    "env_weight",
+    "chat_option",
+    "engine_option",
+    "policies",
+    "warmup_axis",
+    "preferences",
+    *train_ranks.OPTIONS,
+)
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,7 @@ class TrainOptions:
     engine_option: Texts = ()
     policies: Texts = ()
     warmup_axis: Texts = ()
+    preferences: str | None = None
     nproc: int = 1
     shard: bool = False
     max_restarts: int = 0
@@ -258,14 +266,14 @@ def train(learner: Any) -> int:
     folder = learner.folder.path
     config = learner.config
     parts = [" + ".join(config.envs), *([f"teacher {config.teacher}"] if config.teacher else ())]
-    parts.append(f"recipe {config.recipe}" if isinstance(config, TrainConfig) else f"learner {config.learner}")
-    console.print(" · ".join([*parts, str(folder)]))
+    means = f"recipe {config.recipe}" if isinstance(config, TrainConfig) else f"learner {config.learner}"
+    console.print(" · ".join([*parts, means, str(folder)]))
     from ..agents.grpo.run.health import DeadRun
     from .report import write_report
 
     try:
-        with stop_after_step(learner.stop, console.print) as stopped, _bars(console) as bars:
-            finished = learner.run(_Watcher(bars), lambda sentence: bars.console.print(sentence, highlight=False))
+        with stop_after_step(learner.stop, console.print) as stopped, show_bars(console) as bars:
+            finished = learner.run(ProgressBars(bars), lambda sentence: bars.console.print(sentence, highlight=False))
     except DeadRun:
         report = write_report(folder)
         console.print(
@@ -287,57 +295,9 @@ def train(learner: Any) -> int:
     return 0
 
 
-class _Watcher:
-    """Observer that shows the learner's progress as bars: one for the warm-up, one for training."""
-
-    def __init__(self, bars: Bars):
-        self._bars = bars
-        self._tasks: dict[str, Any] = {}
-        self._success: dict[str, float] = {}
-
-    def __call__(self, progress: TrainingProgress) -> None:
-        if progress.phase == "evaluate":
-            success = progress.values["success"]
-            measured = "success unknown" if math.isnan(success) else f"{success:.0%}"
-            self._bars.console.print(f"step {progress.step}: {measured} of held-out tasks")
-            return
-        if progress.phase not in self._tasks:
-            for task in self._tasks.values():
-                # A warm-up ends when its target is met, before its bound on steps.
-                self._bars.update(task, total=self._bars.tasks[task].completed)
-                self._bars.stop_task(task)
-            self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
-        values = progress.values
-        if "success" in values:
-            # The warm-up measures success rarely, but on many episodes, so the latest value is shown; a training step
-            # measures success on few episodes, so a running mean is shown.
-            share = 1.0 if progress.phase == "warmup" else 0.1
-            before = self._success.get(progress.phase, values["success"])
-            self._success[progress.phase] = (1 - share) * before + share * values["success"]
-            if progress.phase == "warmup" and not self._bars.console.is_terminal:
-                # Output to a file has no moving bars.
-                measured = f"loss {values['loss']:.3f}, {values['success']:.0%} of training tasks"
-                self._bars.console.print(f"warm-up step {progress.step}: {measured}")
-        parts = [f"success {self._success[progress.phase]:.0%}"] if progress.phase in self._success else []
-        for unit in ("tokens", "steps"):
-            parts += [f"{rate:,.0f} {unit}/s"] if (rate := values.get(f"{unit}_per_s")) else []
-        self._bars.update(self._tasks[progress.phase], completed=progress.step, note=" · ".join(parts))
-
-
-@contextmanager
-def _bars(console: Any) -> Iterator[Bars]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    note = TextColumn("{task.fields[note]}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), note, TimeRemainingColumn())
-    with Progress(*columns, console=console, refresh_per_second=4) as bars:
-        yield bars
-
-
 def _parse(arguments: Sequence[str], config: Any) -> TrainOptions:
-    own = dict(_OWN)
-    if not isinstance(config, TrainConfig):
-        own = {name: row for name, row in _OWN.items() if name not in _LANGUAGE_ONLY}
+    language = isinstance(config, TrainConfig)
+    own = {name: row for name, row in _OWN.items() if language or name not in _LANGUAGE_ONLY}
     short = not {"-h", "--help"}.isdisjoint(arguments)
     about = f"{__doc__}\n--help-all shows all options; those below are what most runs set." if short else __doc__
     arguments = ["--help" if word == "--help-all" else word for word in arguments]
@@ -363,6 +323,10 @@ def _build_config(options: TrainOptions) -> Any:
         changes["warmup"] = dataclasses.replace(config.warmup, axes=_parse_axes(texts, config))
     if texts := [text for group in options.policies for text in group]:
         changes["role_policies"] = {name: str(value) for name, value in parse_options(texts, "a policies").items()}
+    if options.preferences is not None:
+        if config.stages.rollout is not None:
+            raise InputError(f"--preferences takes the place of --rollout {config.stages.rollout}; give one of them.")
+        changes["stages"] = dataclasses.replace(config.stages, rollout=f"preferences(file={options.preferences!r})")
     for part, what in (("teacher", "a teacher"), ("chat", "a chat"), ("engine", "an engine")):
         if texts := [text for group in getattr(options, f"{part}_option") for text in group]:
             if not hasattr(config, f"{part}_options"):

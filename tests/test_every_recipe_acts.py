@@ -31,7 +31,7 @@ LINES: dict[str, str] = {
     **dict.fromkeys(("repo", "self_imitation"), AGAIN),
     **dict.fromkeys(("frpo", "istar"), f"{GUESS} --steps 2"),
     **dict.fromkeys(("dpo", "ipo_pairs", "kto", "ln_dpo", "t_reg"), f"{GUESS} --rollout teacher_rows"),
-    "rto": f"{TAUGHT} --steps 2",
+    **dict.fromkeys(("rto", "rto_ppo"), f"{TAUGHT} --steps 2"),
     "cure": f"{HOT} --prompts 6 --samples 8 --seed 1",
     "gfpo": f"{GUESS} --prompts 2 --samples 10",
     "igpo_inpainting": LONGER,

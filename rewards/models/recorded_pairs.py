@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import InputError, shorten
 from ..terms.prefixes import PrefixProbe
+from .preference_rows import has_preference, read_preference
 from .preferences import Preference
 
 Row = Mapping[str, Any]
@@ -45,7 +46,7 @@ def last_response(row: Row) -> tuple[str, str]:
 
 
 def read_pairs(rows: Sequence[Row]) -> list[Preference]:
-    """Read preference pairs from rows with "prompt", "chosen" and "rejected", and from episodes.
+    """Read preference pairs from rows with "prompt", "chosen" and "rejected", as `read_preference`, and from episodes.
 
     A pair may have a "margin" (or "strength", the same) and a "smoothing". Episodes are rows of a file of `evaluate` or
     of a run's ``trajectories.jsonl``: of the valid ones of a task, every success is paired with every failure whose
@@ -57,10 +58,11 @@ def read_pairs(rows: Sequence[Row]) -> list[Preference]:
     pairs: list[Preference] = []
     tasks: dict[tuple[Any, Any], tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {}
     for row in rows:
-        if "chosen" in row and "rejected" in row:
-            margin = float(row.get("margin", row.get("strength", 0.0)))
-            texts = (str(row.get("prompt", "")), str(row["chosen"]), str(row["rejected"]))
-            pairs.append(Preference(*texts, margin, float(row.get("smoothing", 0.0))))
+        if has_preference(row):
+            found = read_preference(row)
+            if not (found.chosen and found.rejected):
+                raise InputError(f"a reward model learns from pairs, not from one labelled reply: {shorten(str(row))}.")
+            pairs.append(Preference(*found.texts, found.strength or 0.0, float(row.get("smoothing", 0.0))))
             continue
         response = last_response(row)
         if row.get("reward_valid") is not False:

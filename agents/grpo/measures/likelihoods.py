@@ -65,8 +65,10 @@ def token_contrast(groups: Sequence[Group], tools: ProducerTools, better: str = 
 
 def _add_request(trajectory: Trajectory, text: str, tools: ProducerTools) -> Trajectory:
     """Put a text above each observation with which a context begins."""
+    renderer = tools.language.renderer
+    renderer = renderer.with_system(trajectory.system) if trajectory.system else renderer
     turns = tuple(
-        replace(turn, obs_ids=tools.language.renderer.observation(f"{text}\n\n{turn.observation}", first=True))
+        replace(turn, obs_ids=renderer.observation(f"{text}\n\n{turn.observation}", first=True))
         if number == 0 or turn.fresh
         else turn
         for number, turn in enumerate(trajectory.turns)

@@ -23,6 +23,7 @@ from ..batch.scored import Scored
 from ..batch.tally import Tally
 from ..batch.token_indices import send
 from ..batch.trajectory import Origin
+from ..components.loss_arrays import arrays_of
 from ..recipes import Recipe, Stream, is_kl
 from .binding import Clock, bind_stages
 
@@ -96,8 +97,10 @@ class WeightedBatch:
     @property
     def has_signal(self) -> bool:
         """True if something besides penalties can be learned: a trained token has an advantage, returns differ within a
-        group whose episodes the loss compares, or the loss has a model to distil from."""
-        if "logp_teacher" in self.loss.needs:
+        group whose episodes the loss compares, the loss reads the returns of single episodes, or it has a model to
+        distil from."""
+        single = arrays_of(self.loss.surrogate.target) & {"outcome_e", "group"} == {"outcome_e"}
+        if single or "logp_teacher" in self.loss.needs:
             return bool(self.episodes)
         if ((self.weight != 0) & (self.advantage != 0)).any():
             return True

@@ -10,12 +10,19 @@ import gymnasium as gym
 import palaestra
 import pytest
 from palaestra.envs.judging.grade_by_rubric import CHECKED, PRAISE
+from palaestra.envs.judging.judge_pairs import JudgePairs
 from palaestra.envs.judging.shortcuts import SHORTCUTS, read_pair, shortcut_rates
 from palaestra.errors import InputError
 from palaestra.rewards.answers.equalities import equality_holds
 from palaestra.rewards.audit import FAMILIES, Case, attack
 
-NAMES = ("JudgePairs", "JudgeSolution", "FindTheError", "GradeByRubric")
+JUDGING = JudgePairs.__module__.rpartition(".")[0]
+NAMES = sorted(
+    spec.name.removeprefix("palaestra/") for spec in gym.registry.values() if str(spec.entry_point).startswith(JUDGING)
+)
+"""Every family of this folder."""
+DECIDING = ("AllowedRequests", "Screening")
+"""Families elsewhere in which the reply is a decision on what others have written."""
 
 
 def make(name: str, **kwargs: Any) -> Any:
@@ -63,7 +70,11 @@ def test_two_verdicts_at_the_end_are_none(name: str):
     assert list(outcomes.values()) == [(False, False), (True, True), (True, True), (False, True), (False, False)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_the_families_of_this_folder_are_found():
+    assert {"FindTheError", "GradeByRubric", "JudgePairs", "JudgeSolution"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *DECIDING])
 def test_hostile_replies_are_no_verdicts(name: str):
     env = make(name)
     for seed in range(6):
@@ -80,7 +91,9 @@ def test_hostile_replies_are_no_verdicts(name: str):
         guess = f": {task.reference}"
 
         def right(text: str, answers: set[str] = answers, guess: str = guess) -> bool:
-            return text in answers or text.endswith(guess)
+            # A free reply that holds the right one is right, whatever stands around it.
+            free = name == "AllowedRequests" and env.oracle().strip("<>") in text
+            return text in answers or text.endswith(guess) or free
 
         report = attack(grade, [Case(env.oracle(), prompt=observation, right=right)], families=[*FAMILIES])
         assert report.clean, report

@@ -12,7 +12,7 @@ from ...batch.batch import Batch, collate
 from ...batch.passes import Passes
 from ...batch.trajectory import Group, Trajectory
 from ...recipes.stages import AUXILIARIES
-from ..credit.process import advantage_estimates
+from ..credit.process import advantage_estimates, reinforced_token_rewards
 from ..credit.units import reward_by_token
 from .auxiliary import Stats, ValueHeadModel
 
@@ -23,8 +23,8 @@ class Critic(ValueHeadModel):
     1707.06347, eq. 9; GAE, arXiv 1506.02438).
 
     The hidden states are detached, so the critic's loss does not train the policy. Provides "value", which the return
-    "gae" turns into advantages. ``discount`` and ``decay`` must be the same as in that return, and ``beta`` the same as
-    in "kl_gae".
+    "gae" turns into advantages. ``discount`` and ``decay`` must be the same as in that return, ``beta`` the same as in
+    "kl_gae", or as ``kl`` in "rto_gae", and ``dense``, ``clip``, ``outcome`` and ``limit`` the same as in "rto_gae".
     """
 
     def __init__(
@@ -36,6 +36,10 @@ class Critic(ValueHeadModel):
         width: int = 256,
         passes: int = 4,
         seed: int = 0,
+        dense: float = 0.0,
+        clip: float = 0.05,
+        outcome: float = 1.0,
+        limit: float = 1e6,
     ):
         super().__init__(
             check_number("lr", lr, 0.0), check_count("width", width, 1), check_count("passes", passes, 1), seed
@@ -43,17 +47,25 @@ class Critic(ValueHeadModel):
         self.discount = check_number("discount", discount, 0.0, 1.0)
         self.decay = check_number("decay", decay, 0.0, 1.0)
         self.beta = check_number("beta", beta, 0.0)
-        if self.beta:
-            self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"}
+        self.dense, self.clip = check_number("dense", dense, 0.0), check_number("clip", clip, 0.0)
+        self.outcome, self.limit = outcome, limit
+        if self.beta or self.dense:
+            taught = {"logp_teacher"} if self.dense else set[str]()
+            self.needs = ValueHeadModel.needs | {"logp_old", "logp_ref"} | taught
 
     def train(self, batch: Batch, passes: Passes) -> Stats:
         if not batch.action.any():
             return {}
         value, episode = batch.measurement("value")[batch.action], batch.episode_of[batch.action]
         reward = reward_by_token(batch)
-        if self.beta:
-            gap = batch.measurement("logp_old") - batch.measurement("logp_ref")
-            reward = reward - self.beta * gap[batch.action].to(reward)
+        if self.beta or self.dense:
+            taught, old = (
+                (batch.measurement(name) - batch.measurement("logp_ref"))[batch.action].to(reward)
+                for name in ("logp_teacher" if self.dense else "logp_ref", "logp_old")
+            )
+            reward = reinforced_token_rewards(
+                reward, taught, old, self.dense, self.clip, self.beta, self.outcome, self.limit
+            )
         target = (
             (advantage_estimates(reward, value, episode, self.discount, self.decay) + value).detach().to(value.dtype)
         )

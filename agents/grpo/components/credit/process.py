@@ -195,14 +195,60 @@ def reinforced_token_to_go(
     limit: float = 10.0,
     discount: float = 1.0,
 ) -> Tensor:
-    """Return-to-go of the token rewards of a model that preferences trained, the model to distil from (RTO, arXiv
-    2404.18922): dense (log pi_dpo - log ref), limited to ``clip`` either way, - kl (log pi_old - log ref) + outcome x
-    the reward, limited to ``limit`` either way.
+    """Return-to-go of the token rewards of `reinforced_token_rewards` (RTO, arXiv 2404.18922)."""
+    gaps = (logp_teacher_t - logp_ref_t, logp_old_t - logp_ref_t)
+    return suffix_sum(
+        reinforced_token_rewards(reward_t, *gaps, dense, clip, kl, outcome, limit), episode_t.of, discount
+    )
+
+
+@returns("rto_gae", per="token")
+def reinforced_token_gae(
+    reward_t: Tensor,
+    value_t: Tensor,
+    logp_teacher_t: Tensor,
+    logp_old_t: Tensor,
+    logp_ref_t: Tensor,
+    episode_t: Segments,
+    dense: float = 0.05,
+    clip: float = 0.05,
+    kl: float = 0.01,
+    outcome: float = 1.0,
+    limit: float = 10.0,
+    discount: float = 1.0,
+    decay: float = 0.95,
+) -> Tensor:
+    """Generalised advantage estimate of each action token as in "gae", of the token rewards of
+    `reinforced_token_rewards` (RTO, arXiv 2404.18922, which trains by PPO). The critic must have the same ``dense``,
+    ``clip``, ``outcome`` and ``limit``, and ``kl`` as its ``beta``."""
+    gaps = (logp_teacher_t - logp_ref_t, logp_old_t - logp_ref_t)
+    reward = reinforced_token_rewards(reward_t, *gaps, dense, clip, kl, outcome, limit)
+    return advantage_estimates(reward, value_t, episode_t.of, discount, decay)
+
+
+def reinforced_token_rewards(
+    reward: Tensor,
+    trained_gap: Tensor,
+    gap: Tensor,
+    dense: float,
+    clip: float,
+    kl: float,
+    outcome: float,
+    limit: float,
+) -> Tensor:
+    """Compute the reward of each token [M]: dense x ``trained_gap``, limited to ``clip`` either way, - kl x ``gap`` +
+    outcome x the reward, limited to ``limit`` either way (RTO, arXiv 2404.18922; values of the released run).
+
+    Args:
+        reward: of the environment and of shaping, such as a reward model's, [M].
+        trained_gap: log-probability under a model that preferences trained (the model to distil from) minus that under
+            the reference, [M].
+        gap: log-probability under the sampling policy minus that under the reference, [M].
     """
     check_number("clip", clip, 0)
     check_number("limit", limit, 0)
-    reward = (dense * (logp_teacher_t - logp_ref_t)).clamp(-clip, clip) - kl * (logp_old_t - logp_ref_t)
-    return suffix_sum(reward.to(reward_t.dtype) + outcome * reward_t.clamp(-limit, limit), episode_t.of, discount)
+    tokens = (dense * trained_gap).clamp(-clip, clip) - kl * gap
+    return tokens.to(reward.dtype) + outcome * reward.clamp(-limit, limit)
 
 
 @returns("implicit_turn", per="turn")

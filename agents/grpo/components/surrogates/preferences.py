@@ -28,16 +28,19 @@ def dpo(
     group: Segments,
     beta: float = 0.1,
     normalised: bool = False,
+    offset: float = 0.0,
 ) -> tuple[Tensor, Statistics]:
     """log sigmoid(beta (s_w - s_l)), s = log pi - log reference of the whole episode (DPO, arXiv 2305.18290, eq. 7).
 
     Args:
         normalised: s is divided by the number of tokens (TÜLU 3, arXiv 2411.15124, eq. 6, with beta 5).
+        offset: lead that a pair must have, times the difference of its outcomes (ODPO, arXiv 2402.10571, section 3).
     """
     s = check_number("beta", beta, 0) * (episode.mean if normalised else episode.sum)(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     gap = s[better] - s[worse]
-    value = episode.expand(group.shared_pair_mean(better, logsigmoid(gap)))
+    lead = check_number("offset", offset, 0) * (outcome_e[better] - outcome_e[worse])
+    value = episode.expand(group.shared_pair_mean(better, logsigmoid(gap - lead)))
     return value, {"pair_accuracy": ((gap > 0).sum().item(), len(gap))}
 
 
@@ -69,10 +72,20 @@ def t_reg(
 @surrogate("ipo_pairs")
 @needs("batch", "every_row")
 def ipo_pairs(
-    logp_t: Tensor, logp_ref_t: Tensor, outcome_e: Tensor, episode: Segments, group: Segments, beta: float = 0.1
+    logp_t: Tensor,
+    logp_ref_t: Tensor,
+    outcome_e: Tensor,
+    episode: Segments,
+    group: Segments,
+    beta: float = 0.1,
+    normalised: bool = False,
 ) -> Tensor:
-    """-(s_w - s_l - 1 / (2 beta))^2, s = log pi - log reference of the episode (IPO, arXiv 2310.12036, eq. 17)."""
-    s = episode.sum(logp_t - logp_ref_t)
+    """-(s_w - s_l - 1 / (2 beta))^2, s = log pi - log reference of the episode (IPO, arXiv 2310.12036, eq. 17).
+
+    Args:
+        normalised: s is divided by the number of tokens, as in TRL, which has it from the paper's authors.
+    """
+    s = (episode.mean if normalised else episode.sum)(logp_t - logp_ref_t)
     better, worse = group.pairs(outcome_e)
     error = s[better] - s[worse] - 1 / (2 * check_number("beta", beta, 1e-6))
     return episode.expand(-group.shared_pair_mean(better, error**2))
@@ -90,16 +103,21 @@ def kto(
     desirable: float = 1.0,
     undesirable: float = 1.0,
     threshold: float = 0.5,
+    shift: bool = True,
 ) -> Tensor:
     """desirable x sigmoid(s - z) for outcomes above ``threshold``, undesirable x sigmoid(z - s) for others, s = beta
     log(pi / reference) of the episode (KTO, arXiv 2402.01306).
 
     z, the policy's divergence from the reference, is the mean of s over the batch, at least 0, detached. The episodes
     are the policy's samples, so this mean estimates beta KL without mismatched pairs.
+
+    Args:
+        shift: False takes z = 0, for recorded replies, whose mean estimates no divergence (APO-zero of single replies,
+            arXiv 2408.06266).
     """
     s = check_number("beta", beta, 0) * episode.sum(logp_t - logp_ref_t)
     present = present_e.to(s.dtype)
-    z = ((s * present).sum() / present.sum().clamp(min=1)).clamp(min=0).detach()
+    z = shift * ((s * present).sum() / present.sum().clamp(min=1)).clamp(min=0).detach()
     good = outcome_e > threshold
     value = torch.where(good, desirable * torch.sigmoid(s - z), undesirable * torch.sigmoid(z - s))
     return episode.expand(value)

@@ -28,7 +28,7 @@ def begun(params) -> dict:
     }
 
 
-ELSEWHERE = ("rule_pairs", "table", "roles", "evolve")
+ELSEWHERE = ("preferences", "rule_pairs", "table", "roles", "evolve")
 """Strategies that play only some environments, or a script of a file; see test_rule_pairs, test_table, ..."""
 STRATEGIES = {
     **{name: (name, {}) for name in ROLLOUTS if name not in ELSEWHERE},

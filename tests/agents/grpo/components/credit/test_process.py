@@ -105,6 +105,19 @@ def test_rto_pays_each_token_by_the_trained_model_up_to_a_limit_and_limits_the_o
     assert RETURNS["rto"](batch, dense=0.1).value.tolist() == pytest.approx([0.04 - 0.05 + 10, -0.05 + 10])
 
 
+def test_rto_with_a_critic_is_gae_over_the_same_rewards():
+    batch = collate([group(episode_of([20.0], tokens=2))])
+    ref = at_actions(batch, [-1.0, -1.0])
+    batch = batch.with_(logp_old=at_actions(batch, [-0.5, -1.0]), logp_ref=ref)
+    batch = batch.with_(logp_teacher=at_actions(batch, [-0.6, -5.0]), value=at_actions(batch, [3.0, 4.0]))
+    # rewards 0.1 x 0.4 - 0.1 x 0.5 and -0.05 + 0.5 x 10; deltas -0.01 + 4 - 3 and 4.95 - 4
+    estimates = RETURNS["rto_gae"](batch, dense=0.1, kl=0.1, outcome=0.5, decay=0.5).value.tolist()
+    assert estimates == pytest.approx([0.99 + 0.5 * 0.95, 0.95])
+    plain = batch.with_(value=torch.zeros_like(batch.logp_ref))
+    whole = RETURNS["rto_gae"](plain, decay=1.0).value.tolist()
+    assert whole == pytest.approx(RETURNS["rto"](plain).value.tolist())
+
+
 def test_implicit_rewards_of_turns_sum_over_their_tokens():
     batch = collate([group(episode_of([0, 1], tokens=[2, 1]))])
     batch = batch.with_(logp_prm=at_actions(batch, [-1.0, -1, -1]), logp_old=at_actions(batch, [-2.0, -2, -5]))

@@ -43,6 +43,20 @@ def test_dpo_of_swapped_outcomes_has_the_opposite_gradient():
     assert down == pytest.approx([-0.1, 0.1])
 
 
+def test_a_lead_of_the_strength_of_a_pair_is_worth_the_logarithm_of_two():
+    # Outcomes of 0.75 and 0.25 are a strength of 0.5; beta (s_w - s_l) = 0.1 x 10.
+    assert value("dpo", pair(6.0, -4.0, (0.75, 0.25)), beta=0.1, offset=2.0) == pytest.approx([-LN(2)] * 2)
+    assert value("dpo", pair(6.0, -4.0, (0.75, 0.25)), beta=0.1) == pytest.approx([-LN(1 + math.exp(-1))] * 2)
+
+
+def test_without_its_shift_kto_compares_each_reply_with_the_reference():
+    s = pair(6.0, -2.0)
+    shifted = value("kto", s, beta=0.5)
+    # z = 0.5 (6 - 2) / 2 = 1
+    assert shifted == pytest.approx([1 / (1 + math.exp(-2)), 1 / (1 + math.exp(-2))])
+    assert value("kto", s, beta=0.5, shift=False) == pytest.approx([1 / (1 + math.exp(-3)), 1 / (1 + math.exp(-1))])
+
+
 def test_dpo_compares_whole_episodes():
     s = tokens([-1.0, -1.0, -2.0], None, 0.0, [2, 1], group=[0, 0], outcome=[1, 0], logp_ref=[-2.0, -2.0, -1.0])
     # s_w = 2, s_l = -1
