@@ -36,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc: Any) -> Generator[None, Any, Any]:
+    # No public hook sees the cases before they are made into tests; constraints.txt holds the version of pytest whose
+    # attributes these are.
     result = yield
     option = metafunc.config.option
     # xdist's workers are told the arguments of the command line.

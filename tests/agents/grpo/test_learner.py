@@ -443,7 +443,7 @@ def test_a_run_on_several_turns_in_several_mini_batches_and_epochs(config, tmp_p
     changed = replace(
         config,
         env="palaestra/GuessNumber-v0",
-        axes={"bits": 3},
+        axes={},
         recipe=recipe,
         teacher=teacher,
         warmup=WarmUp(steps=1, batch=4),
