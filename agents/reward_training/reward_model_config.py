@@ -10,6 +10,8 @@ import tyro
 
 from ...checks import check_record, option, record
 from ...errors import InputError
+from ..language.language_agent import read_run_settings
+from ..prompt_form import FORM_OF_OLD_RUNS
 
 _Free = Annotated[dict[str, Any], tyro.conf.Suppress]
 PROCESS = "process"
@@ -51,8 +53,8 @@ class RewardModelConfig:
     prompt_form: Literal["sentences", "terse"] | None = option(
         default=None,
         group="data",
-        says="form of the prompts, which must be that of the runs which the model rewards; None: terse for the tiny "
-        "model, as in its runs, else sentences.",
+        says="form of the prompts, which must be that of the runs which the model rewards; None: that of the "
+        "run whose folder is the model, terse for the tiny model, else sentences.",
     )
     min_segment: int = option(
         default=100,
@@ -126,7 +128,9 @@ class RewardModelConfig:
     @property
     def form(self) -> str:
         """Form of the prompts."""
-        return self.prompt_form or ("terse" if self.model == "tiny" else "sentences")
+        own = {} if self.model == "tiny" else read_run_settings(self.model)
+        suited = "terse" if self.model == "tiny" else "sentences"
+        return self.prompt_form or (own.get("prompt_form", FORM_OF_OLD_RUNS) if own else suited)
 
     @property
     def rate(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import tempfile
@@ -29,6 +30,8 @@ CHUNK = 128
 ENCODERS: Registry[Any] = Registry("encoder of reward models")
 """Encoders that can be made from a file alone: classes with ``settings()`` and ``from_settings(settings)``."""
 ENCODERS.add("hashed", NgramEncoder)
+# By name, as rewards do not import agents.
+_DEFINED_IN = {"language": "palaestra.agents.language.language_encoder"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +243,8 @@ class RewardModel(nn.Module):
             raise InputError(f"{str(path)!r} holds other weights than a reward model's; give a file that save() wrote.")
         if encoder is None:
             kind = about["encoder"]
+            if kind in _DEFINED_IN:
+                importlib.import_module(_DEFINED_IN[kind])
             if kind not in ENCODERS:
                 raise InputError(
                     f"{str(path)!r} was saved with the encoder {kind!r}, which is unknown here; import the module that "

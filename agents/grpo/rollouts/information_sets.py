@@ -14,6 +14,7 @@ from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import first_text
 from ....envs.players.table_game import Moves, TablePosition, freeze
 from ....errors import InputError
+from ..batch.trajectory import Turn
 from .episode_player import EpisodePlayer
 
 
@@ -41,8 +42,7 @@ def ask_policy(
 ) -> tuple[dict[Known, dict[str, float]], float]:
     """Return the probability of each legal move at each information set, and the mean probability of other replies.
 
-    A seat's conversation up to the position is rendered as in a game. The probability of a move is that of its plain
-    wording at temperature 1, normalised over the legal moves.
+    The probability of a move is that of its plain wording at temperature 1, normalised over the legal moves.
 
     Args:
         players: the player of each seat: a policy, or the name of a scripted player, which makes no other replies.
@@ -52,39 +52,61 @@ def ask_policy(
     """
     game = env.table
     found: dict[Known, dict[str, float]] = {}
-    asked: dict[Known, tuple[int, list[int], list[tuple[int, ...]]]] = {}
     for known, position in positions.items():
         seat = game.to_move(position)
         assert seat is not None
-        player = players[seat]
-        if isinstance(player, str):
+        if isinstance(player := players[seat], str):
             found[known] = dict(game.choose(position, player))
-            continue
-        renderer, context = player.renderer, list[int]()
-        for length in range(len(position.history) + 1):
-            earlier = TablePosition(position.params, position.deal, position.history[:length])
-            if game.to_move(earlier) != seat:
-                continue
-            text = env.show(earlier, seat) if context else first_text(env, earlier, seat)
-            context += renderer.observation(text, first=not context)
-            if length < len(position.history):
-                context += renderer.action_ids(position.history[length])
-        asked[known] = seat, context, [renderer.action_ids(move) for move in game.legal(position)]
-    outside: list[float] = []
+    chances, outside = move_chances(score_moves(env, positions, players))
+    return found | chances, outside
+
+
+def move_chances(scored: Mapping[Known, Mapping[str, Turn]]) -> tuple[dict[Known, dict[str, float]], float]:
+    """Return the probabilities of scored moves, normalised at each information set, and the mean probability of other
+    replies."""
+    chances = {known: {move: math.exp(sum(turn.logps)) for move, turn in own.items()} for known, own in scored.items()}
+    masses = {known: max(sum(own.values()), 1e-300) for known, own in chances.items()}
+    found = {known: {move: each / masses[known] for move, each in own.items()} for known, own in chances.items()}
+    return found, 1 - float(np.mean(list(masses.values())))
+
+
+def score_moves(
+    env: SeatEnv, positions: Mapping[Known, TablePosition], players: tuple[EpisodePlayer | str, EpisodePlayer | str]
+) -> dict[Known, dict[str, Turn]]:
+    """Return a policy's turn with each legal move at each of its information sets, with log-probabilities.
+
+    A seat's conversation up to the position is rendered as in a game, and is the observation of the turn.
+
+    Raises:
+        InputError: a conversation leaves no context for a move.
+    """
+    game = env.table
+    found: dict[Known, dict[str, Turn]] = {}
     for seat, player in enumerate(players):
         if isinstance(player, str):
             continue
-        own = {known: row for known, row in asked.items() if row[0] == seat}
-        contexts = [context for _, context, answers in own.values() for _ in answers]
-        logps = iter(player.log_likelihoods(contexts, [answer for *_, answers in own.values() for answer in answers]))
-        for known, (_, _, answers) in own.items():
-            sums = np.array([sum(next(logps)) for _ in answers])
-            if not np.isfinite(sums).all():
+        asked: list[tuple[Known, str, str, list[int]]] = []
+        for known, position in positions.items():
+            if game.to_move(position) != seat:
+                continue
+            context, text = list[int](), ""
+            for length in range(len(position.history) + 1):
+                earlier = TablePosition(position.params, position.deal, position.history[:length])
+                if game.to_move(earlier) != seat:
+                    continue
+                text = env.show(earlier, seat) if context else first_text(env, earlier, seat)
+                context += player.renderer.observation(text, first=not context)
+                if length < len(position.history):
+                    context += player.renderer.action_ids(position.history[length])
+            asked += [(known, text, move, context) for move in game.legal(position)]
+        ids = [tuple(player.renderer.action_ids(move)) for _, _, move, _ in asked]
+        scored = player.log_likelihoods([context for *_, context in asked], ids)
+        for (known, text, move, context), own, logps in zip(asked, ids, scored, strict=True):
+            if not np.isfinite(logps).all():
                 raise InputError("a game does not fit into the context; raise --context.")
-            chances = np.exp(sums - sums.max())
-            found[known] = dict(zip(game.legal(positions[known]), (chances / chances.sum()).tolist()))
-            outside.append(1 - math.exp(sums.max()) * float(chances.sum()))
-    return found, float(np.mean(outside))
+            turn = Turn(tuple(context), own, tuple(logps), "stop", 0.0, text, move)
+            found.setdefault(known, {})[move] = turn
+    return found
 
 
 def measure_exploitability(
@@ -104,7 +126,12 @@ def measure_exploitability(
 
 
 def move_gains(
-    game: HiddenGame, params: Mapping[str, Any], strategy: Strategy, magnet: Strategy, strength: float
+    game: HiddenGame,
+    params: Mapping[str, Any],
+    strategy: Strategy,
+    magnet: Strategy,
+    strength: float,
+    level: bool = False,
 ) -> dict[Known, dict[str, float]]:
     """Return the advantage of each move at each information set, in points for its seat, when both seats play a
     strategy that is drawn to another one.
@@ -113,7 +140,7 @@ def move_gains(
     probability of arriving there, minus ``strength`` x the logarithm of the move's probability over its probability
     under the magnet (R-NaD: J. Perolat et al., "From Poincare Recurrence to Convergence in Imperfect Information
     Games", 2021, section 4; here in the move's own value, not in those of moves before it). The advantage is the value
-    minus its mean under the strategy.
+    minus its mean under the strategy, or with ``level`` minus that of all legal moves alike.
     """
     deals, weights = game.deals(params)
     sums: dict[Known, tuple[Moves, np.ndarray, float]] = {}
@@ -148,5 +175,6 @@ def move_gains(
     for key, (legal, total, mass) in sums.items():
         chance, towards = (np.array([each[key][move] for move in legal]) for each in (strategy, magnet))
         value = total / max(mass, 1e-12) - strength * np.log(np.maximum(chance, 1e-9) / np.maximum(towards, 1e-9))
-        found[key] = dict(zip(legal, (value - chance @ value).tolist()))
+        mean = value.mean() if level else chance @ value
+        found[key] = dict(zip(legal, (value - mean).tolist()))
     return found

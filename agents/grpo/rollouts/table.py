@@ -14,7 +14,7 @@ from ....checks import check_count
 from ....envs.players.hidden_game import HiddenGame, Known
 from ....envs.players.seat_env import SeatEnv
 from ....envs.players.session import TableSession
-from ....envs.players.table_game import Frozen, TableGame
+from ....envs.players.table_game import Frozen, TableGame, TablePosition, freeze
 from ....errors import InputError, unknown_name
 from ..batch.trajectory import Group, Trajectory
 from ..recipes.stages import ROLLOUTS
@@ -22,11 +22,19 @@ from .environments import Environments
 from .episode_player import EpisodePlayer
 from .episode_starts import RolloutTask
 from .independent import Strategy
-from .information_sets import ask_policy, information_sets, measure_exploitability, move_gains
+from .information_sets import (
+    ask_policy,
+    information_sets,
+    measure_exploitability,
+    move_chances,
+    move_gains,
+    score_moves,
+)
 from .seated_episodes import GameTable, play_tables
 
 SELF, PAST = "self", "past"
 SCORES = ("result", "advantage")
+MOVES = ("played", ALL := "all")
 Matching = tuple[Frozen, tuple[EpisodePlayer | str, EpisodePlayer | str]]
 """Parameters of a game, and the player of each seat."""
 ByMove = Mapping[Known, Mapping[str, float]]
@@ -58,6 +66,11 @@ class TableRollout(Strategy):
     and from update ``renew`` on to itself as it was up to ``renew`` updates ago, which lets the last policy converge
     where rewards alone go round in circles.
 
+    With the moves "all" no game is played: the batch has every legal move at every information set, in proportion to
+    its advantage over the mean move and not to its probability (NeuRD: D. Hennes et al., arXiv 1906.00190, equation 3),
+    so that a move which is hardly ever made can come back. Its reward also has the gradient of the probability of legal
+    replies at the price of a game. The groups of a step share the sets; their returns tell a teacher nothing.
+
     Args:
         opponents: "self", "past", or names of the game's scripted players; one is drawn for each task.
         every: updates between copies for the league.
@@ -68,6 +81,7 @@ class TableRollout(Strategy):
         score: "result", the points at the end, or "advantage", for games with hidden hands.
         magnet: with "advantage", points that a move loses for each nat by which the policy prefers it over the magnet.
         renew: updates until the magnet is the present policy again.
+        moves: "played", or with "advantage" against itself "all".
     """
 
     roles: ClassVar[tuple[str, ...]] = TableGame.roles  # type: ignore[misc]
@@ -80,6 +94,7 @@ class TableRollout(Strategy):
     score: str = "result"
     magnet: float = 0.0
     renew: int = 25
+    moves: str = "played"
 
     def __post_init__(self) -> None:
         names = (self.opponents,) if isinstance(self.opponents, str) else tuple(self.opponents)
@@ -91,6 +106,10 @@ class TableRollout(Strategy):
             raise unknown_name("score of the rollout table", self.score, SCORES)
         if self.magnet < 0 or (self.magnet and self.score == "result"):
             raise InputError(f"magnet is a number from 0 for score='advantage', not {self.magnet} for {self.score!r}.")
+        if self.moves not in MOVES:
+            raise unknown_name("moves of the rollout table", self.moves, MOVES)
+        if self.moves == ALL and (self.score == "result" or names != (SELF,)):
+            raise InputError("moves='all' needs score='advantage' and opponents='self'.")
         self._names = names
         self._ratings: dict[str, float] = {SELF: 0.0}
         # Copy or scripted player -> (points that the policy has won of it as a share of all, games), of recent games.
@@ -115,6 +134,11 @@ class TableRollout(Strategy):
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
         env = self._env(player.environments)
+        if self.moves == ALL:
+            groups = self._weigh_moves(env, player, tasks)
+            self._metrics = {}
+            self._measure(player, env)
+            return groups
         past = self._take_copy(player) if self.keeps_copies else None
         tables: list[GameTable] = []
         learning: list[tuple[RolloutTask, list[GameTable], tuple[int, ...], str]] = []
@@ -188,28 +212,81 @@ class TableRollout(Strategy):
 
     def _find_gains(self, env: SeatEnv, player: EpisodePlayer, tables: Sequence[GameTable]) -> dict[Matching, ByMove]:
         """Return what each move gains at each information set, for each game's parameters and players."""
-        game = env.table
-        assert isinstance(game, HiddenGame)
-        if player.step and player.step % self.renew == 0:
-            self._magnets.clear()
-        first, second = (player.for_role(role) for role in game.roles)
+        self._let_go(player)
+        both = self._seats(env, player)
         asked: dict[Matching, ByMove] = {}
         gains: dict[Matching, ByMove] = {}
         for params, players in dict.fromkeys((table.session.position.params, table.players) for table in tables):
-            positions = information_sets(game, dict(params), self.sets)
-            if positions is None:
-                raise InputError(f"a game has more than {self.sets} information sets; raise sets, or take fewer cards.")
-            for pair in (first, second), players:
+            positions = self._positions(env, params)
+            for pair in both, players:
                 if (params, pair) not in asked:
                     asked[params, pair] = ask_policy(env, positions, pair)[0]
-            magnet = self._magnets.setdefault(
-                params,
-                asked[params, (first, second)]
-                if player.step >= self.renew
-                else {known: dict.fromkeys(row, 1 / len(row)) for known, row in asked[params, (first, second)].items()},
-            )
-            gains[params, players] = move_gains(game, dict(params), asked[params, players], magnet, self.magnet)
+            gains[params, players] = self._weigh(env, player, params, asked[params, players], asked[params, both])
         return gains
+
+    def _weigh_moves(self, env: SeatEnv, player: EpisodePlayer, tasks: Sequence[RolloutTask]) -> list[Group]:
+        """Return the legal moves of all information sets as episodes of one turn, shared out among the tasks."""
+        self._let_go(player)
+        both, game = self._seats(env, player), env.table
+        assert isinstance(game, HiddenGame)
+        alike: dict[Frozen, list[RolloutTask]] = {}
+        for task in tasks:
+            alike.setdefault(freeze({name: task.params[name] for name in game.param_space.names}), []).append(task)
+        episodes: dict[int, list[Trajectory]] = {task.proposal: [] for task in tasks}
+        for params, own in alike.items():
+            positions = self._positions(env, params)
+            turns = score_moves(env, positions, both)
+            chances, _ = move_chances(turns)
+            gains = self._weigh(env, player, params, chances, chances)
+            for number, (known, moves) in enumerate(turns.items()):
+                task, seat = own[number % len(own)], game.to_move(positions[known])
+                assert seat is not None
+                for move, turn in moves.items():
+                    gain = gains[known][move] / (2 * game.most)
+                    legal = math.exp(sum(turn.logps)) / 2  # the derivative of its logarithm is its own
+                    terms = {"advantage": gain, "legal": legal}
+                    turn = replace(turn, reward=gain + legal, reward_terms=terms)
+                    episodes[task.proposal].append(
+                        Trajectory(
+                            task_id=f"{game.roles[seat]} {known} {move}",
+                            params=dict(task.params),
+                            difficulty=env.param_space.difficulty(dict(task.params)),
+                            turns=(turn,),
+                            success=gain > 0,
+                            progress=0.5,
+                            truncated=False,
+                            valid=True,
+                            max_tokens=player.limits.action,
+                            role=game.roles[seat],
+                            policy=both[seat].policy,
+                            version=player.version,
+                        )
+                    )
+        return [Group(proposal, tuple(members)) for proposal, members in episodes.items()]
+
+    @staticmethod
+    def _seats(env: SeatEnv, player: EpisodePlayer) -> tuple[EpisodePlayer, EpisodePlayer]:
+        first, second = (player.for_role(role) for role in env.table.roles)
+        return first, second
+
+    def _let_go(self, player: EpisodePlayer) -> None:
+        """Drop the magnets if it is time."""
+        if player.step and player.step % self.renew == 0:
+            self._magnets.clear()
+
+    def _positions(self, env: SeatEnv, params: Frozen) -> dict[Known, TablePosition]:
+        assert isinstance(env.table, HiddenGame)
+        positions = information_sets(env.table, dict(params), self.sets)
+        if positions is None:
+            raise InputError(f"a game has more than {self.sets} information sets; raise sets, or take fewer cards.")
+        return positions
+
+    def _weigh(self, env: SeatEnv, player: EpisodePlayer, params: Frozen, chances: ByMove, own: ByMove) -> ByMove:
+        """Return the gains of moves made with ``chances``; ``own`` are those of the policies in both seats."""
+        assert isinstance(env.table, HiddenGame)
+        uniform = {known: dict.fromkeys(row, 1 / len(row)) for known, row in own.items()}
+        magnet = self._magnets.setdefault(params, own if player.step >= self.renew else uniform)
+        return move_gains(env.table, dict(params), chances, magnet, self.magnet, level=self.moves == ALL)
 
     def _pay(self, game: GameTable, seat: int, trajectory: Trajectory, gains: Mapping[Matching, ByMove]) -> Trajectory:
         """Replace the rewards of a seat's episode by what its moves have gained, as shares of all points."""

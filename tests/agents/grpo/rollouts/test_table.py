@@ -166,7 +166,17 @@ def test_what_cannot_be_played_is_refused_before_a_run(options, message):
 
 
 @pytest.mark.parametrize(
-    "options", [{"every": 0}, {"patience": 0}, {"opponents": ()}, {"measure": -1}, {"score": "luck"}, {"magnet": 0.1}]
+    "options",
+    [
+        {"every": 0},
+        {"patience": 0},
+        {"opponents": ()},
+        {"measure": -1},
+        {"score": "luck"},
+        {"magnet": 0.1},
+        {"moves": "all"},
+        {"moves": "some"},
+    ],
 )
 def test_values_out_of_range_are_refused(options):
     with pytest.raises(InputError):
@@ -222,6 +232,11 @@ def test_a_policy_that_is_told_its_moves_has_their_exploitability(kuhn):
     )
     assert found["exploitability"] == pytest.approx(expected)
     assert found["illegal"] == pytest.approx(0.0, abs=1e-9)
+
+
+def spread(chances, answers) -> list[tuple[float, ...]]:
+    """Log-probabilities of answers with these probabilities, each all in its first token."""
+    return [(float(np.log(p)), *(0.0,) * (len(ids) - 1)) for p, ids in zip(chances, answers, strict=True)]
 
 
 def uniform_strategy() -> dict[Any, dict[str, float]]:
@@ -284,7 +299,7 @@ def test_gains_with_a_magnet_lead_the_last_policy_to_an_equilibrium_and_without_
 def test_with_advantages_each_move_is_paid_what_it_gains_and_an_illegal_reply_costs_the_game(kuhn):
     w = kuhn(lambda session, text: split(session, text) if session % 3 else "pass")
     uniform = uniform_strategy()
-    w.player.log_likelihoods = lambda contexts, answers: [(np.log(0.5),) for _ in answers]
+    w.player.log_likelihoods = lambda contexts, answers: spread([0.5] * len(answers), answers)
     rollout = TableRollout(measure=0, score="advantage", magnet=0.2)
     groups = rollout.play(w.tasks(*[6] * 6), w.player)
     gains = move_gains(Kuhn(), {"cards": 3}, uniform, uniform, 0.2)
@@ -305,14 +320,67 @@ def test_with_advantages_each_move_is_paid_what_it_gains_and_an_illegal_reply_co
     restored.load_state_dict(state)
     assert restored._magnets == {(("cards", 3),): uniform}
     w.player.step = 1
-    w.player.log_likelihoods = lambda contexts, answers: [
-        (np.log(0.25 if n % 2 else 0.75),) for n in range(len(answers))
-    ]
+    w.player.log_likelihoods = lambda contexts, answers: spread([0.75, 0.25] * (len(answers) // 2), answers)
     restored.play(w.tasks(1), w.player)
     assert restored._magnets == {(("cards", 3),): uniform}
     w.player.step = 25
     restored.play(w.tasks(1), w.player)
     assert restored._magnets != {(("cards", 3),): uniform}
+
+
+def test_all_moves_are_weighed_by_their_gains_however_improbable_they_are(kuhn):
+    w = kuhn(split)
+    w.player.log_likelihoods = lambda contexts, answers: spread([0.9, 0.001] * (len(answers) // 2), answers)
+    groups = TableRollout(measure=0, score="advantage", moves="all", magnet=0.2).play(w.tasks(8, 8), w.player)
+    assert [group.proposal for group in groups] == [0, 1]
+    episodes = [t for group in groups for t in group.trajectories]
+    assert len(episodes) == 24
+    assert {t.role for t in episodes} == {"player_0", "player_1"}
+    pairs = [[t.turns[0] for t in episodes[n : n + 2]] for n in range(0, 24, 2)]
+    for likely, rare in pairs:
+        assert likely.reward_terms["advantage"] == pytest.approx(-rare.reward_terms["advantage"])
+        assert (likely.reward_terms["legal"], rare.reward_terms["legal"]) == pytest.approx((0.45, 0.0005))
+        assert w.renderer.action(likely.act_ids) == likely.action in legal_moves(likely.observation)
+    gains = move_gains(
+        Kuhn(),
+        {"cards": 3},
+        *[
+            {k: dict(zip(r, (0.9 / 0.901, 0.001 / 0.901), strict=True)) for k, r in uniform_strategy().items()},
+            uniform_strategy(),
+        ],
+        0.2,
+        level=True,
+    )
+    for _, rare in pairs:
+        card = int(rare.observation.partition("Your card is ")[2][0])
+        said = rare.observation.partition("So far: ")[2].partition(".")[0]
+        history = tuple(part.split()[-1] for part in said.split(", ")) if said else ()
+        assert rare.reward_terms["advantage"] == pytest.approx(gains[history, card][rare.action] / 4)
+
+
+def test_a_bluff_that_has_died_out_comes_back_with_all_moves_and_not_with_played_ones():
+    """The likeliest bet with the lowest card within 60 updates of a softmax policy that bets with the highest card
+    alone, and folds all others to a bet."""
+
+    def play(every: bool) -> float:
+        highest = 0.0
+        logits = {known: {move: 0.0 for move in row} for known, row in uniform_strategy().items()}
+        for (_, card), row in logits.items():
+            row[("bet" if card == 3 else "check") if "check" in row else ("call" if card == 3 else "fold")] = 8.0
+        for _ in range(60):
+            strategy = {}
+            for known, row in logits.items():
+                total = sum(np.exp(x) for x in row.values())
+                strategy[known] = {move: float(np.exp(x) / total) for move, x in row.items()}
+            highest = max(highest, strategy[(), 1]["bet"])
+            gains = move_gains(Kuhn(), {"cards": 3}, strategy, strategy, 0.0, level=every)
+            for known, row in logits.items():
+                for move in row:
+                    row[move] += 0.5 * gains[known][move] * (1.0 if every else strategy[known][move])
+        return highest
+
+    assert play(every=False) < 0.01
+    assert play(every=True) > 0.9
 
 
 def test_a_typed_run_learns_from_both_seats(train):
