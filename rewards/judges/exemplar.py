@@ -49,10 +49,10 @@ def read_exemplars(file: str) -> tuple[Exemplar, ...]:
         lines = Path(file).read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines, 1):
             row: Any = json.loads(line) if line.strip() else {}
-            texts = [row.get(name) for name in ("source", "exemplar")]
-            if row and not all(isinstance(text, str) and text.strip() for text in texts):
+            source, text = row.get("source"), row.get("exemplar")
+            if row and not all(isinstance(each, str) and each.strip() for each in (source, text)):
                 raise ValueError(f"line {number} needs texts 'source' and 'exemplar', not {shorten(line)}")
-            found += [Exemplar(*texts, str(row.get("language") or ""))] if row else []
+            found += [Exemplar(source, text, str(row.get("language") or ""))] if row else []
         if not found:
             raise ValueError("it has no row")
     except (OSError, UnicodeDecodeError, ValueError, AttributeError) as error:
