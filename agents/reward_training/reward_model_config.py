@@ -32,9 +32,9 @@ class RewardModelConfig:
     env_options: _Free = option(default_factory=dict, says="further arguments of the environment.")
     pairs: tuple[str, ...] = option(
         default=(),
-        says='files to learn from: rows of JSON with "prompt", "chosen" and "rejected" (and "margin", "smoothing"), or '
-        '"prompt", "steps" and "labels"; or episodes of palaestra eval --out and of a run\'s trajectories.jsonl, whose '
-        "successes and failures at one task make pairs.",
+        says='files, or data sets of the hub, to learn from: rows with "prompt", "chosen" and "rejected" (and '
+        '"margin", "smoothing"), or "prompt", "steps" and "labels"; or episodes of palaestra eval --out and of a '
+        "run's trajectories.jsonl, whose successes and failures at one task make pairs.",
     )
     player: str = option(
         default=FLAWS,

@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from ...envs.datasets.sources import read_source
 from ...envs.judging.solution_pairs import SolutionPair, draw_pairs_of
 from ...envs.param_env import make_task_env
 from ...errors import InputError
@@ -49,7 +50,7 @@ def gather(config: RewardModelConfig, folder: Path) -> RewardModelData:
         InputError: a file cannot be read, or there are no pairs to learn from or none to hold out.
     """
     if config.pairs:
-        rows = [row for file in config.pairs for row in read_lines(Path(file))]
+        rows = [row for file in config.pairs for _, row in read_source(file)]
         known = read_step_labels(rows, config.min_segment) if config.objective == PROCESS else read_pairs(rows)
         # A prompt is held out by its content, so that no prompt is on both sides.
         hidden = [zlib.crc32(item.prompt.encode("utf-8", "replace")) % 1000 < 1000 * config.held_out for item in known]
@@ -71,23 +72,14 @@ def gather(config: RewardModelConfig, folder: Path) -> RewardModelData:
 def reopen(config: RewardModelConfig, folder: Path) -> RewardModelData:
     """Read the data that `gather` wrote."""
     kind = StepLabel if config.objective == PROCESS else Preference
-    train, held_out = ([kind(**row) for row in read_lines(folder / f"{name}.jsonl")] for name in _FILES)
+    train, held_out = ([kind(**row) for _, row in read_source(str(folder / f"{name}.jsonl"))] for name in _FILES)
     groups: dict[str, list[tuple[str, str, bool]]] = {}
     played = folder / "attempts-test.jsonl"
-    for row in read_lines(played) if played.is_file() else ():
+    for _, row in read_source(str(played)) if played.is_file() else ():
         texts = (str(row["turns"][0]["observation"]), str(row["turns"][-1]["action"]))
         groups.setdefault(row["task_id"], []).append((*texts, bool(row["is_success"])))
     whole = [group for group in groups.values() if len(group) == config.attempts]
     return RewardModelData(train, held_out, whole)
-
-
-def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file of JSON lines. Raises InputError for a file that is none."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        yield from (json.loads(line) for line in text.splitlines() if line.strip())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read as lines of JSON: {error}.") from error
 
 
 def flip_labels(pairs: Sequence[Preference], share: float, seed: int) -> list[Preference]:
@@ -130,7 +122,7 @@ def _answer(config: RewardModelConfig, split: str, count: int, folder: Path) -> 
         samples=config.attempts,
         out=out,
     )
-    rows = [*read_lines(out)]
+    rows = [row for _, row in read_source(str(out))]
     return read_step_labels(rows, config.min_segment) if config.objective == PROCESS else read_pairs(rows)
 
 

@@ -180,7 +180,7 @@ def test_the_model_judges_pairs(run: Path):
     [
         (["--peers", "--members", "2"], "peers are two models"),
         (["--objective", "process", "--strength", "3"], "labels of steps are no pairs"),
-        (["--pairs", "missing.jsonl"], "cannot be read"),
+        (["--pairs", "missing.jsonl"], "there is no file or folder missing.jsonl"),
         (["--teacher-option", "a=1"], "no --teacher-option"),
         (["palaestra/GuessNumber-v0"], "questions with one answer"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,3 +57,47 @@ def test_another_form_gets_the_lowest_level_unjudged_and_a_failed_judge_no_level
         reward.values([reply(good, 7)])
     with pytest.raises(InputError, match="three values"):
         make("exemplar", levels=(1.0, 0.0))
+
+
+class Notes(PrefersFirst):
+    """Keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def score(self, principle: str, prompt: str, responses: Sequence[str], reference: str | None = None) -> Judgement:
+        self.asked.append((principle, list(responses)))
+        return super().score(principle, prompt, responses, reference)
+
+
+def test_an_exemplar_of_one_language_serves_the_others_and_the_judge_is_told(tmp_path):
+    file = tmp_path / "exemplars.jsonl"
+    rows = [
+        {"source": "The cat", "exemplar": "Die Katze", "language": "German"},
+        {"source": "The cat sleeps.", "exemplar": "Die Katze schlaeft.", "language": "German"},
+        {"source": "The cat sleeps.", "exemplar": "El gato duerme.", "language": "Spanish"},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    judge = Notes()
+    reward = make("exemplar", judge=judge, exemplars=str(file), principle="accurate")
+    assert reward.needs == frozenset()
+
+    def asked(language: str, text: str) -> tuple[float, str, list[str]]:
+        shown = f"Translate into {language}: The cat sleeps."
+        level = reward(Episode("t", {}, (Step(shown, text, 0.0, {}, 1),), False, 0.0, True, False, None, {})).reward
+        return level, *judge.asked[-2]
+
+    assert asked("Spanish", "gato") == (0.0, "accurate", ["gato", "El gato duerme."])
+    level, principle, responses = asked("French", "Le chat est en train de dormir")
+    assert (level, responses[1]) == (1.0, "Die Katze schlaeft.")
+    assert principle.startswith("accurate. One of the responses is in German, another language")
+    with pytest.raises(InputError, match="no exemplar has its source in the prompt 'say'"):
+        reward(reply("a", "b"))
+    for text, said in (
+        ("", "it has no row"),
+        (json.dumps({"source": "a"}), "line 1 needs texts"),
+        ("[1]", "no file of"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=said):
+            make("exemplar", exemplars=str(file))
