@@ -56,7 +56,7 @@ def test_days_of_a_date_picker_stand_on_one_line_below_the_name_of_their_month(v
         click(browser, "Choose a date: Remind me on")
         heights = measure(
             browser,
-            "() => [...document.querySelectorAll('[data-part=day]')].filter(e => e.offsetHeight).map(e => e.offsetHeight)",
+            "() => [...document.querySelectorAll('[data-part=day]')].map(e => e.offsetHeight).filter(one => one)",
         )
         assert len(heights) == 31
         assert max(heights) == min(heights)
