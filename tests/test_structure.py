@@ -63,6 +63,7 @@ SUITES = {
     "envs/sandbox/test_packages.py",
     "integrations/openenv/test_peer_openenv.py",
     "integrations/test_peer_games.py",
+    "integrations/test_peer_agentlab.py",
     "integrations/test_peer_browsergym.py",
     "integrations/test_peer_inspect.py",
     "integrations/test_peer_lm_eval.py",

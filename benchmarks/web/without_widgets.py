@@ -31,13 +31,13 @@ class PlainBrowser(InProcessBrowser):
     def operate(self, control: Control | None, event: str) -> None:
         """Do nothing."""
 
-    def _fetch_frame(self, address: str) -> None:
+    def _fetch_frame(self, address: str, base: str) -> None:
         """Show nothing."""
 
     def download(self, path: str, name: str) -> None:
         """Keep nothing."""
 
-    def open_tab(self, address: str, element: Any = None) -> None:
+    def open_tab(self, address: str, element: Any = None, name: str = "") -> None:
         """Do nothing."""
 
     def perform(self, command: Command) -> str | None:

@@ -57,6 +57,7 @@ class Browser:
     selected: bool = field(init=False, default=False)
     others: tuple[Tab, ...] = field(init=False, default=())
     place: int = field(init=False, default=0)
+    name: str = field(init=False, default="")
     files: tuple[StoredFile, ...] = field(init=False, default=())
     opened: str = field(init=False, default="")
     # The address of the site without a path, and whether `picture` and `boxes` are implemented.
@@ -138,7 +139,7 @@ class Browser:
 
     def open(self, path: str = "/") -> None:
         """Open a page in a new tab, and close all others."""
-        self.history, self.future, self.others, self.place = [], [], (), 0
+        self.history, self.future, self.others, self.place, self.name = [], [], (), 0, ""
         self.leave(lambda: self.load(path), keep=False)
 
     def tab(self) -> Tab:
@@ -149,13 +150,16 @@ class Browser:
     def _active_tab(self) -> Tab:
         edits, past, future = tuple(sorted(self.edits.items())), tuple(self.history), tuple(self.future)
         html, focused = self.page.html, self.focused
-        return Tab(self.path, html, edits, self.scrolled, self.sent, past, (), future, focused, self.selected)
+        return Tab(
+            *(self.path, html, edits, self.scrolled, self.sent, past, (), future, focused, self.selected),
+            name=self.name,
+        )
 
     def set_surroundings(self, tab: Tab) -> None:
         """Set what a snapshot holds beside page, values and cookies; part of `restore`."""
         self.scrolled, self.history, self.future = tab.scrolled, list(tab.history), list(tab.future)
         self.focused, self.selected, self.others, self.place = tab.focused, tab.selected, tab.others, tab.place
-        self.files, self.opened = tab.files, tab.opened
+        self.files, self.opened, self.name = tab.files, tab.opened, tab.name
 
     def perform(self, command: Command) -> str | None:
         """Carry out an action. Return None, or one sentence that says why the action is impossible and so was not done.
@@ -270,17 +274,23 @@ class Browser:
         self.restore(replace(focused, others=tuple(tabs), place=place, **kept))
         return None
 
-    def open_tab(self, address: str, element: Any = None) -> str | None:
-        """Open the page at an address, on which the link ``element`` leads to it if given, in a new tab, and go there.
-        Return an error or None."""
+    def open_tab(self, address: str, element: Any = None, name: str = "") -> str | None:
+        """Open the page at an address, to which ``element`` leads if given, and go there: in the tab with this window
+        name, if there is one, or else in a new tab, which gets the name. Return an error or None."""
         path = self.path_of(address, element)
         if path is None:
             return f"{shorten(address, 80)!r} is no page of this site."
         tabs = [*self.others[: self.place], self._active_tab(), *self.others[self.place :]]
+        place = next((place for place, one in enumerate(tabs) if name and one.name == name), None)
+        if place is not None:
+            if place != self.place:
+                self._change_tab("tab", place)
+            self.leave(lambda: self.load(path))
+            return None
         if len(tabs) >= MOST_TABS:
             return f"{len(tabs)} tabs are open, and no more can be; close one."
         self.open(path)
-        self.others, self.place = tuple(tabs), len(tabs)
+        self.others, self.place, self.name = tuple(tabs), len(tabs), name
         return None
 
     def download(self, path: str, name: str) -> str | None:
@@ -313,11 +323,11 @@ class Browser:
         frame = None if element is None else frame_of(element)
         return self.path if frame is None else frame.get("src")
 
-    def path_of(self, address: str, element: Any = None) -> str | None:
-        """Return path and query of an address, which may be relative to the page of ``element``; None if the address is
-        no page of this site."""
+    def path_of(self, address: str, element: Any = None, base: str = "") -> str | None:
+        """Return path and query of an address, which may be relative to the page of ``element``, or at the path
+        ``base``; None if the address is no page of this site."""
         try:
-            url = resolve(self.origin + self.base_of(element), address)
+            url = resolve(self.origin + (base or self.base_of(element)), address)
         except ValueError:
             return None
         if not url.startswith(f"{self.origin}/"):

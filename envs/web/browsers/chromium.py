@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ....errors import MissingExtra
-from .accessibility import CONTROLS, FRAME, Control, Value
+from .accessibility import FRAME, Control, Value
 from .browser import Browser, BrowserFailure
 from .chromium_engine import HEADER, POLICY, SECONDS, ChromiumEngine, engine, find_chromium
+from .chromium_scripts import CLICK, DRAG, FETCH, FIND, FIND_FRAME, FOCUS, FOLLOW, HIT, LAYOUT, READ, TICK, WRITE
 from .control_actions import target_frame
 from .forms import FormRequest
 from .layout import Box
@@ -24,120 +25,6 @@ from .page_cache import parse_page
 from .page_frames import split_frames
 from .stored_files import StoredFile
 from .tab import Tab
-
-# Elements that may be controls, those within frames included, in the order of the document of `page_frames`.
-_ALL = """(() => {
-    const every = doc => [...doc.querySelectorAll('CONTROLS,iframe')].flatMap(e => e.tagName !== 'IFRAME' ? [e]
-        : doc === document && e.contentDocument && e.contentDocument.body ? every(e.contentDocument) : []);
-    return every(document);
-})()""".replace("CONTROLS", ",".join(CONTROLS))
-# The document, with those of its frames as their content.
-_HTML = """'<!doctype html>' + (() => {
-    const frames = [...document.querySelectorAll('iframe')], copy = document.documentElement;
-    if (!frames.length) return copy.outerHTML;
-    const whole = copy.cloneNode(true);
-    const rename = e => {
-        const shown = document.createElement('FRAME');
-        for (const one of e.attributes) shown.setAttribute(one.name, one.value);
-        e.replaceWith(shown);
-        return shown;
-    };
-    whole.querySelectorAll('iframe').forEach((e, place) => {
-        const inner = frames[place].contentDocument, shown = rename(e);
-        if (!inner || !inner.body || inner.location.href === 'about:blank') return;
-        shown.setAttribute('src', inner.location.pathname + inner.location.search);
-        const part = inner.documentElement.cloneNode(true);
-        part.querySelectorAll('iframe').forEach(rename);
-        shown.append(...part.querySelector('head').childNodes, ...part.querySelector('body').childNodes);
-    });
-    return whole.outerHTML;
-})()""".replace("FRAME", FRAME, 1)
-_READ = f"""({{
-    url: location.pathname + location.search,
-    html: {_HTML},
-    values: {_ALL}.map(e =>
-        e.tagName === 'SELECT' ? [...e.options].flatMap((o, i) => o.selected ? [i] : [])
-        : e.type === 'checkbox' || e.type === 'radio' ? e.checked
-        : e.type === 'file' ? (e.files.length ? e.files[0].name : '') : e.value ?? ''),
-    framed: document.querySelector('iframe') !== null,
-}})"""
-_CLICK = f"""place => {{
-    const e = {_ALL}[place];
-    e.scrollIntoView({{block: 'center', behavior: 'instant'}});
-    e.focus();
-    e.click();
-    return {_READ};
-}}"""
-# Click on a control that leads to another page; the present page is not read again.
-_FOLLOW = f"place => {_ALL}[place].click()"
-_FOCUS = f"place => {_ALL}[place].focus()"
-_FIND = f"place => {_ALL}[place]"
-# Index of the frame that an element is in.
-_FRAME = f"""place => {{
-    const inner = {_ALL}[place].ownerDocument;
-    return [...document.querySelectorAll('iframe')].findIndex(frame => frame.contentDocument === inner);
-}}"""
-# The text at an address, without leaving the page.
-_FETCH = """async path => {
-    const answer = await fetch(path, {cache: 'no-store'});
-    return [answer.status, await answer.text()];
-}"""
-# The end of an action, after which toasts vanish.
-_TICK = f"() => {{ document.dispatchEvent(new Event('tick')); return {_READ}; }}"
-# Set values as a user would: each control fires its input and change events.
-_WRITE = f"""values => {{
-    const all = {_ALL};
-    for (const [place, value] of values) {{
-        const e = all[place];
-        e.focus();
-        if (e.tagName === 'SELECT') [...e.options].forEach((o, i) => o.selected = value.includes(i));
-        else if (typeof value === 'boolean') e.checked = value;
-        else e.value = value;
-        e.dispatchEvent(new Event('input', {{bubbles: true}}));
-        e.dispatchEvent(new Event('change', {{bubbles: true}}));
-    }}
-    return {_READ};
-}}"""
-
-# Scroll to a control (-1: to the top), and return the box of each control.
-_LAYOUT = f"""first => {{
-    const all = {_ALL};
-    if (first < 0) scrollTo({{top: 0, left: 0, behavior: 'instant'}});
-    else all[first].scrollIntoView({{block: 'start', behavior: 'instant'}});
-    return all.map(e => {{
-        // Of a link that is broken into several lines, the first part.
-        const box = e.getClientRects()[0] ?? e.getBoundingClientRect();
-        const frame = e.ownerDocument.defaultView.frameElement, place = frame && frame.getBoundingClientRect();
-        const left = frame ? place.x + frame.clientLeft : 0, top = frame ? place.y + frame.clientTop : 0;
-        const x = box.x + box.width / 2, y = box.y + box.height / 2, inX = x + left, inY = y + top;
-        const isIn = inX >= 0 && inY >= 0 && inX < innerWidth && inY < innerHeight;
-        let hit = isIn ? document.elementFromPoint(inX, inY) : null;
-        if (hit !== null && hit === frame) hit = e.ownerDocument.elementFromPoint(x, y);
-        const seen = box.width > 0 && box.height > 0 && hit !== null && (e.contains(hit) || hit.contains(e));
-        return [Math.round(box.x + left), Math.round(box.y + top), Math.round(box.width), Math.round(box.height), seen];
-    }});
-}}"""
-
-# Index of the element that a click at a point reaches, also by its label; -1: none.
-_HIT = f"""([x, y]) => {{
-    let hit = document.elementFromPoint(x, y);
-    if (hit && hit.tagName === 'IFRAME' && hit.contentDocument) {{
-        const box = hit.getBoundingClientRect();
-        hit = hit.contentDocument.elementFromPoint(x - box.x - hit.clientLeft, y - box.y - hit.clientTop);
-    }}
-    const label = hit && hit.closest('label');
-    const e = hit && hit.closest('{",".join(CONTROLS)}') || label && label.control;
-    return {_ALL}.indexOf(e);
-}}"""
-
-# What a drag between two points does: "" if it moves a card, "stays" if it leads nowhere else, or an error.
-_DRAG = """([x, y, toX, toY]) => {
-    const card = document.elementFromPoint(x, y)?.closest('[data-part~=card]');
-    if (!card) return 'There is no card of a board at the first point.';
-    const lane = document.elementFromPoint(toX, toY)?.closest('section');
-    if (!lane?.querySelector('[data-part~=drop]')) return 'There is no lane of a board at the second point.';
-    return lane.contains(card) ? 'stays' : '';
-}"""
 
 
 class ChromiumBrowser(Browser):
@@ -173,7 +60,7 @@ class ChromiumBrowser(Browser):
     def _do(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run ``function`` in Chromium's thread, and update page, path, edits and cookies.
 
-        ``function`` must return the result of `_READ`, or, after a navigation, True if the new page is the response to
+        ``function`` must return the result of `READ`, or, after a navigation, True if the new page is the response to
         a POST and False otherwise.
         """
 
@@ -186,11 +73,11 @@ class ChromiumBrowser(Browser):
                 cookies = sorted((one["name"], one["value"]) for one in self._tab.context.cookies())
             else:
                 cookies = self._cookies
-            seen = self._tab.evaluate(_READ)
+            seen = self._tab.evaluate(READ)
             if seen["framed"]:
                 # Frames may come later than the document.
                 self._tab.wait_for_load_state("load")
-                seen = self._tab.evaluate(_READ)
+                seen = self._tab.evaluate(READ)
             return found, tuple(cookies), seen
 
         sent, self._cookies, seen = self._call(self._engine.call, do)
@@ -214,16 +101,17 @@ class ChromiumBrowser(Browser):
         ``frame`` if given. Return True if the page of the tab is the response to a POST."""
         where = self._tab
         if frame is not None:
-            number = self._tab.evaluate(_FRAME, control.place)
-            where = self._tab.query_selector_all("iframe")[number].content_frame()
+            number = [*self.page.root.iter(FRAME)].index(frame)
+            where = self._tab.evaluate_handle(FIND_FRAME, number).as_element().content_frame()
         with where.expect_navigation(wait_until="domcontentloaded") as navigation:
             if key:
-                self._tab.evaluate(_FOCUS, control.place)
+                self._tab.evaluate(FOCUS, control.place)
                 self._tab.keyboard.press(key)
             else:
-                self._tab.evaluate(_FOLLOW, control.place)
+                self._tab.evaluate(FOLLOW, control.place)
         response = navigation.value
         if frame is not None:
+            where.wait_for_load_state("load")  # with the frames in it
             return self.sent
         return response is not None and response.request.method == "POST"
 
@@ -240,38 +128,38 @@ class ChromiumBrowser(Browser):
             self._do(self._navigate, button, "", target_frame(form))
 
     def fetch(self, path: str) -> tuple[int, str]:
-        status, text = self._call(self._engine.call, self._tab.evaluate, _FETCH, path)
+        status, text = self._call(self._engine.call, self._tab.evaluate, FETCH, path)
         return status, text
 
     def change(self, control: Control, value: Value) -> None:
         if control.role == "file":
             self._do(self._choose, control, next(one for one in self.files if one.name == value))
         elif isinstance(value, bool):
-            self._do(self._tab.evaluate, _CLICK, control.place)
+            self._do(self._tab.evaluate, CLICK, control.place)
         else:
-            self._do(self._tab.evaluate, _WRITE, [(control.place, value)])
+            self._do(self._tab.evaluate, WRITE, [(control.place, value)])
 
     def _choose(self, control: Control, file: StoredFile) -> Any:
         """Put a file into a field. Its content goes to Chromium from memory; no file of the machine is read."""
         content = {"name": file.name, "mimeType": "text/plain", "buffer": file.text.encode()}
-        self._tab.evaluate_handle(_FIND, control.place).as_element().set_input_files([content])
-        return self._tab.evaluate(_READ)
+        self._tab.evaluate_handle(FIND, control.place).as_element().set_input_files([content])
+        return self._tab.evaluate(READ)
 
     def operate(self, control: Control | None, event: str) -> None:
         if control is None:
-            self._do(self._tab.evaluate, _TICK)
+            self._do(self._tab.evaluate, TICK)
         elif event == "click":
-            self._do(self._tab.evaluate, _CLICK, control.place)
+            self._do(self._tab.evaluate, CLICK, control.place)
         else:
             self._do(self._press, control, event)
 
     def _press(self, control: Control, key: str) -> Any:
-        self._tab.evaluate(_FOCUS, control.place)
+        self._tab.evaluate(FOCUS, control.place)
         self._tab.keyboard.press(key)
-        return self._tab.evaluate(_READ)
+        return self._tab.evaluate(READ)
 
     def reset(self, button: Control, controls: list[Control]) -> None:
-        self._do(self._tab.evaluate, _CLICK, button.place)
+        self._do(self._tab.evaluate, CLICK, button.place)
 
     def cookies(self) -> tuple[tuple[str, str], ...]:
         return self._cookies
@@ -296,7 +184,7 @@ class ChromiumBrowser(Browser):
             controls = parse_page(tab.html).controls
             edited = [(controls[number - 1], value) for number, value in tab.edits]
             if values := [(one.place, value) for one, value in edited if one.role != "file"]:
-                self._tab.evaluate(_WRITE, values)
+                self._tab.evaluate(WRITE, values)
             for one, value in edited:
                 if one.role == "file":
                     self._choose(one, next(file for file in tab.files if file.name == value))
@@ -329,7 +217,7 @@ class ChromiumBrowser(Browser):
     def control_at(self, x: float, y: float) -> Control | None:
         def find() -> int:
             self._measure()
-            return self._tab.evaluate(_HIT, [x, y])
+            return self._tab.evaluate(HIT, [x, y])
 
         place = self._call(self._engine.call, find)
         return next((control for control in self.page.controls if control.place == place), None)
@@ -337,7 +225,7 @@ class ChromiumBrowser(Browser):
     def drag(self, x: float, y: float, to_x: float, to_y: float) -> str | None:
         def move() -> Any:
             self._measure()
-            if outcome := self._tab.evaluate(_DRAG, [x, y, to_x, to_y]):
+            if outcome := self._tab.evaluate(DRAG, [x, y, to_x, to_y]):
                 return outcome
             mouse = self._tab.mouse
             mouse.move(x, y)
@@ -349,7 +237,7 @@ class ChromiumBrowser(Browser):
         outcome = self._call(self._engine.call, move)
         if outcome:
             return None if outcome == "stays" else outcome
-        self._do(self._tab.evaluate, f"() => {_READ}")
+        self._do(self._tab.evaluate, f"() => {READ}")
         self.focused, self.selected = 0, False
         return None
 
@@ -359,7 +247,7 @@ class ChromiumBrowser(Browser):
         lines = self.page.lines[self.scrolled :] if self.scrolled else ()
         first = next((line.control.place for line in lines if line.control is not None), -1)
         self._tab.wait_for_load_state("load")  # with the style sheet
-        return self._tab.evaluate(_LAYOUT, first)
+        return self._tab.evaluate(LAYOUT, first)
 
     def close(self) -> None:
         closing = self.start_closing()

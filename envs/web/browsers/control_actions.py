@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....errors import shorten
-from .accessibility import Control, frame_of
+from .accessibility import FRAME, Control, frame_of
 from .forms import controls_of, default_button, find_option, find_value, form_of, send_form
 from .keyboard import press_key, type_text
 from .observations import value_of
@@ -38,7 +38,9 @@ def click(browser: Any, control: Control, _: str) -> str | None:
         return f'Control [{control.number}] takes a file; use upload [{control.number}] "name".'
     if control.role == "button":
         form = form_of(browser.page, element)
-        if control.kind == "button" and browser.page.has_widgets and find_effects(element, "click"):
+        if control.kind == "button" and browser.page.has_widgets and (effects := find_effects(element, "click")):
+            if ("window", "self") in effects:
+                return browser.open_tab(element.get("data-value"), element, element.get("data-window") or "")
             browser.operate(control, "click")
             return None
         if form is not None and control.kind in ("submit", "image"):
@@ -57,10 +59,8 @@ def _follow(browser: Any, control: Control) -> str | None:
         if path is None:
             return f"{shorten(address, 80)!r} is no file of this site."
         return browser.download(path, element.get("download"))
-    if target == "_blank":
-        return browser.open_tab(address, element)
-    if target not in ("_self", "_top", "_parent"):
-        return f"Control [{control.number}] opens a window by name, which cannot be done here."
+    if target not in ("_self", "_top", "_parent") and target_frame(element) is None:
+        return browser.open_tab(address, element, "" if target == "_blank" else target)
     # A link to a part of the page.
     return None if address.strip().startswith("#") else browser.visit(control, address)
 
@@ -82,7 +82,7 @@ def _tick(browser: Any, control: Control, _: str, ticked: bool) -> str | None:
 
 
 def _submit(browser: Any, form: Any, button: Control | None, key: Control | None) -> str | None:
-    if form.get("target") not in (None, "", "_self", "_top", "_parent"):
+    if form.get("target") not in (None, "", "_self", "_top", "_parent") and target_frame(form) is None:
         return "The form opens a new window, which cannot be done here."
     source = {} if button is None else button.element.attrib
     if form.get("novalidate") is None and source.get("formnovalidate") is None:
@@ -101,8 +101,13 @@ def _submit(browser: Any, form: Any, button: Control | None, key: Control | None
 
 
 def target_frame(element: Any) -> Any:
-    """Return the frame whose page a link or form replaces; None: it replaces the page."""
-    return None if element.get("target") in ("_top", "_parent") else frame_of(element)
+    """Return the frame whose page a link or form replaces; None: it replaces the page, or goes to another window."""
+    target, frame = element.get("target") or "_self", frame_of(element)
+    if target == "_parent":
+        return None if frame is None else frame_of(frame)
+    if target in ("_self", "_top"):
+        return None if target == "_top" else frame
+    return next((one for one in element.getroottree().iter(FRAME) if one.get("name") == target), None)
 
 
 def _is_valid(browser: Any, control: Control) -> bool:

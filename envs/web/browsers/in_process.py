@@ -80,9 +80,15 @@ class InProcessBrowser(Browser):
     def operate(self, control: Control | None, event: str) -> None:
         controls = self.page.controls
         edited = [controls[number - 1] for number in sorted(self.edits)]
-        values = tuple((one.place, self.edits[one.number]) for one in edited if one.role != "file")
-        # A document has no values of fields for files.
-        chosen = {one.place: self.edits[one.number] for one in edited if one.role == "file"}
+        # A document has no values of fields for files, and a script does not see the fields of other frames.
+        frames = (
+            {frame_of(one) for one in self.page.root.xpath("//*[@data-left]")}
+            if control is None
+            else {frame_of(control.element)}
+        )
+        seen = [one for one in edited if one.role != "file" and frame_of(one.element) in frames]
+        values = tuple((one.place, self.edits[one.number]) for one in seen)
+        chosen = {one.place: self.edits[one.number] for one in edited if one not in seen}
         place = -1 if control is None else control.place
         self.page = parse_page(run_event(self.page.html, event, place, values))
         self.edits = {one.number: chosen[one.place] for one in self.page.controls if one.place in chosen}
@@ -104,21 +110,22 @@ class InProcessBrowser(Browser):
         path, html, method = self._fetch_page(request)
         if frame is None:
             self.path, self.sent, self.edits = path, method == "POST", {}
-            self.page = parse_page(fill_frames(html, self._fetch_frame) if "<iframe" in html.lower() else html)
+            self.page = parse_page(fill_frames(html, path, self._fetch_frame) if "<iframe" in html.lower() else html)
             return
         place = [*self.page.root.iter(FRAME)].index(frame)
-        page = parse_page(replace_frame(self.page.html, place, path, html))
+        page = parse_page(replace_frame(self.page.html, place, path, html, self._fetch_frame))
         new = [*page.root.iter(FRAME)][place]
         # Controls out of the frame keep their values.
-        kept = [one for one in self.page.controls if frame_of(one.element) is not frame]
-        there = [one for one in page.controls if frame_of(one.element) is not new]
+        kept = [one for one in self.page.controls if frame not in one.element.iterancestors(FRAME)]
+        there = [one for one in page.controls if new not in one.element.iterancestors(FRAME)]
         pairs = zip(kept, there, strict=True)
         self.edits = {now.number: self.edits[old.number] for old, now in pairs if old.number in self.edits}
         self.page = page
 
-    def _fetch_frame(self, address: str) -> tuple[str, str] | None:
-        """Return (path, document) of the page that a frame shows; None if the address is no page of this site."""
-        path = self.path_of(address) if address else None
+    def _fetch_frame(self, address: str, base: str) -> tuple[str, str] | None:
+        """Return (path, document) of the page that a frame on the page at the path ``base`` shows; None if the address
+        is no page of this site."""
+        path = self.path_of(address, base=base) if address else None
         if path is None:
             return None
         return self._fetch_page(FormRequest("GET", self.origin + path))[:2]

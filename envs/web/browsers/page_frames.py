@@ -1,7 +1,7 @@
 """Frames: pages within a page. The document with its frames filled in is one tree, so that one `Page` shows all of it.
 
 Each ``iframe`` is replaced by an element `FRAME` (parsers take the content of an ``iframe`` for text), which holds the
-document of the frame; its ``src`` is the present address there. Frames within frames stay empty.
+document of the frame; its ``src`` is the present address there. Frames below the level `DEEPEST` stay empty.
 """
 
 from __future__ import annotations
@@ -13,42 +13,52 @@ from lxml import etree  # type: ignore[attr-defined]
 
 from .accessibility import FRAME, encode_document, parse_document
 
+DEEPEST = 3
+"""Most levels of frames within frames that are shown."""
+Fetch = Callable[[str, str], tuple[str, str] | None]
+"""Function of a value of ``src`` and the path of the page that it is on: (path, document), or None for a frame that
+stays empty."""
 
-def fill_frames(html: str, fetch: Callable[[str], tuple[str, str] | None]) -> str:
-    """Return a document with the contents of its frames, which ``fetch`` finds for a value of ``src``: (path,
-    document), or None for a frame that stays empty."""
+
+def fill_frames(html: str, path: str, fetch: Fetch) -> str:
+    """Return the document at a path with the contents of its frames."""
     root = parse_document(encode_document(html))
-    for frame in [*root.iter("iframe")]:
-        frame.tag = FRAME
-        _fill(frame, *(fetch(frame.get("src") or "") or ("", "")))
+    _fill_all(root, path, fetch, 1)
     return _write(root)
 
 
-def replace_frame(html: str, place: int, path: str, content: str) -> str:
+def replace_frame(html: str, place: int, path: str, content: str, fetch: Fetch) -> str:
     """Return a document with another page in the frame with index ``place``."""
     root = parse_document(encode_document(html))
-    _fill([*root.iter(FRAME)][place], path, content)
+    frame = [*root.iter(FRAME)][place]
+    _fill(frame, path, content, fetch, 1 + len([*frame.iterancestors(FRAME)]))
     return _write(root)
 
 
 def split_frames(html: str) -> dict[str, str]:
     """Return path -> document of the frames that `fill_frames` has filled in, and "" -> the document around them."""
     root, found = parse_document(encode_document(html)), {}
-    for frame in [*root.iter(FRAME)]:
+    # Frames within others come first.
+    for frame in reversed([*root.iter(FRAME)]):
         parts = [frame.text or "", *(etree.tostring(part, method="html", encoding="unicode") for part in frame)]
         found[frame.get("src") or ""] = f"<!doctype html>{''.join(parts)}"
         frame.tag, frame[:], frame.text = "iframe", [], None
     return {**found, "": _write(root)}
 
 
-def _fill(frame: Any, path: str, html: str) -> None:
+def _fill_all(root: Any, path: str, fetch: Fetch, level: int) -> None:
+    for frame in [*root.iter("iframe")]:
+        frame.tag = FRAME
+        _fill(frame, *((level <= DEEPEST and fetch(frame.get("src") or "", path)) or ("", "")), fetch, level)
+
+
+def _fill(frame: Any, path: str, html: str, fetch: Fetch, level: int) -> None:
     frame[:], frame.text = [], None
     if not html:
         return
     frame.set("src", path)
     inner = parse_document(encode_document(html))
-    for nested in [*inner.iter("iframe")]:
-        nested.tag, nested[:], nested.text = FRAME, [], None
+    _fill_all(inner, path, fetch, level + 1)
     # A head and a body are no part of a body; their contents are.
     for part in inner.iterchildren("head", "body"):
         if len(frame):

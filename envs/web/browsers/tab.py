@@ -27,6 +27,7 @@ class Tab:
         place: the index of this tab among all open ones.
         files: the files of the episode; as cookies, only the active tab holds them.
         opened: the name of the file that is shown; "": none.
+        name: the name of the window, which links and scripts can use as a target; "": none.
     """
 
     path: str
@@ -43,3 +44,4 @@ class Tab:
     place: int = 0
     files: tuple[StoredFile, ...] = ()
     opened: str = ""
+    name: str = ""

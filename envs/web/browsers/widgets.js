@@ -87,6 +87,7 @@ const operations = {
     left.slice(0, number).forEach(e => set(e, 'hidden', null));
     if (left.length <= number) set(part, 'hidden', '');
   },
+  window: part => { window.open(part.getAttribute('data-value'), part.getAttribute('data-window') || '_blank'); },
   move: (part, targets) => targets.filter(e => e.querySelector('button[aria-pressed=true]')).forEach(card => {
     part.closest('section').append(card);
     writeValue(card.querySelector('input'), part.getAttribute('data-value'));

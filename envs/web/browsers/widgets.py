@@ -71,6 +71,8 @@ RULES: dict[tuple[str, str, str], tuple[Effect, ...]] = {
     ("toast", "click", "undo"): (("set", "toast", "hidden", ""), ("set", "toast", "data-left", None)),
     ("editor", "click", "bold"): (("write", "field", "**{field}**"),),
     ("editor", "click", "quote"): (("write", "field", "> {field}"),),
+    # The browser opens the tab: see `control_actions.click`.
+    ("window", "click", "open"): (("window", "self"),),
     ("board", "click", "grab"): (
         ("set", "grab", "aria-pressed", "false"),
         ("set", "self", "aria-pressed", "true"),
@@ -87,6 +89,8 @@ RULES: dict[tuple[str, str, str], tuple[Effect, ...]] = {
 _SCRIPT = Path(__file__).with_name("widgets.js")
 # Characters that a document cannot hold.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# The element that stands for a frame (`accessibility.FRAME`), and elements that only a head has.
+_FRAME, _HEAD = "page-frame", ("title", "meta", "link", "script", "style")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
@@ -146,8 +150,14 @@ def _run(element: Any, event: str) -> None:
 
 def _nearest(element: Any, attribute: str) -> Any:
     while element is not None and element.get(attribute) is None:
-        element = element.getparent()
+        # A frame is a document of its own.
+        element = None if element.tag == _FRAME else element.getparent()
     return element
+
+
+def _document_of(element: Any) -> Any:
+    """Return the frame that an element is in, or None."""
+    return next(element.iterancestors(_FRAME), None)
 
 
 def _parts(root: Any, name: str) -> Iterator[Any]:
@@ -160,7 +170,8 @@ def _find(part: Any, target: str) -> list[Any]:
     if target == "self":
         return [part]
     if target == "controlled":
-        return part.getroottree().xpath("//*[@id=$id]", id=part.get("aria-controls"))[:1]
+        found = part.getroottree().xpath("//*[@id=$id]", id=part.get("aria-controls"))
+        return [one for one in found if _document_of(one) is _document_of(part)][:1]
     return list(_parts(_nearest(part, "data-widget"), target))
 
 
@@ -220,13 +231,16 @@ def _click(part: Any, targets: list[Any]) -> None:
 
 def _trap(part: Any, targets: list[Any]) -> None:
     for one in targets:
-        while (parent := one.getparent()) is not None and one.tag != "body":
-            _set(part, [other for other in parent.iterchildren("*") if other is not one], "inert", "")
+        while (parent := one.getparent()) is not None and one.tag not in ("body", _FRAME):
+            # A frame holds the elements of the head, too.
+            others = [other for other in parent.iterchildren("*") if other is not one and other.tag not in _HEAD]
+            _set(part, others, "inert", "")
             one = parent
 
 
 def _free(part: Any, targets: list[Any]) -> None:
-    _set(part, part.getroottree().xpath("//*[@inert]"), "inert", None)
+    found = part.getroottree().xpath("//*[@inert]")
+    _set(part, [one for one in found if _document_of(one) is _document_of(part)], "inert", None)
 
 
 def _step(part: Any, targets: list[Any], by: int) -> None:
@@ -267,5 +281,5 @@ def _move(part: Any, targets: list[Any]) -> None:
 
 OPERATIONS: dict[str, Callable[..., None]] = {
     **{"set": _set, "flip": _flip, "write": _write, "filter": _filter, "click": _click, "trap": _trap, "free": _free},
-    **{"step": _step, "sort": _sort, "reveal": _reveal, "move": _move},
+    **{"step": _step, "sort": _sort, "reveal": _reveal, "move": _move, "window": lambda *_: None},
 }

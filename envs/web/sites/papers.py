@@ -39,6 +39,7 @@ class HasPapers(WebSite):
             self.query("INSERT INTO plans VALUES (?, ?, ?)", subject, name, value)
 
     def _find(self, subject: int) -> Any:
+        """Return the row of an object, by its id."""
         return self.one(f"SELECT * FROM ({self.details_pages.sql}) WHERE id = ?", subject)
 
     @route("/papers/<int:subject>")

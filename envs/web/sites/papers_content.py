@@ -51,6 +51,15 @@ class Papers:
         values = {**self.facts, **self.topics}[label]
         return values[draw_number(title, label) % len(values)]
 
+    def on_shelf(self, title: str, label: str) -> str:
+        """Return what the shelf in the office says under a topic."""
+        values = self.topics[label]
+        return values[draw_number(title, f"shelf, {label}") % len(values)]
+
+    def leaf_of(self, title: str, leaf: int) -> int:
+        """Return the number on a leaf of the office."""
+        return 100 + draw_number(title, f"leaf {leaf}") % 900
+
     def sheet_of(self, title: str) -> str:
         """Return the data sheet of an object, a text file."""
         lines = [self.sheet, title, *(f"{label}: {self.fact_of(title, label)}" for label in self.facts)]

@@ -67,6 +67,10 @@ class Walk:
     def close_tab(self, place: int) -> None:
         """Close the tab that is shown, and go to the one with index ``place``."""
         self._perform(Command("close_tab"))
+        self.go_to_tab(place)
+
+    def go_to_tab(self, place: int) -> None:
+        """Go to the tab with index ``place``, unless it is shown."""
         if self.browser.place != place:
             self._perform(Command("tab", 0, str(place)))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from palaestra.envs.web.browsers.browser import BROWSERS
-from palaestra.envs.web.browsers.chromium import _FOCUS, _READ
 from palaestra.envs.web.browsers.chromium_engine import engine
+from palaestra.envs.web.browsers.chromium_scripts import FOCUS, READ
 from palaestra.envs.web.browsers.commands import Command, read_key
 
 from .pages import act, make_browser, number_of, show
@@ -128,6 +128,47 @@ SESSIONS = {
         *("goto /framed", 'fill After "z"', "click Tick", "new_tab", "tab 0", "press Q Enter", "click Aside", "tab 0"),
         *("click Home", "goto /framed", "click Out", "back", 'fill Q "q"', "key Enter", 'write "x"', "close_tab"),
     ),
+    "frames within frames": (
+        *(
+            "goto /deep0",
+            'fill Field0 "a"',
+            'fill Field2 "b"',
+            'fill Field3 "c"',
+            "click In3",
+            'fill Word "w"',
+            "click Up2",
+        ),
+        *("click In4", "new_tab", "tab 0", "goto /deep0", "click In2", "press Q Enter", "click Home"),
+    ),
+    "named windows": (
+        *(
+            "goto /windows",
+            "click One",
+            'fill First "x"',
+            "tab 0",
+            "click Two",
+            "back",
+            "tab 0",
+            "click Three",
+            "tab 0",
+        ),
+        *(
+            "click Away",
+            "click In",
+            'fill Q "a"',
+            "click Send",
+            "click Four",
+            "tab 1",
+            "click [1]",
+            "close_tab",
+            "tab 0",
+        ),
+    ),
+    "widgets in frames": (
+        *("goto /widgets", 'fill [1] "a"', 'fill [4] "b"', 'fill After "c"', "click [5]", "click [6]", "click [2]"),
+        *("click Close", 'fill [4] "d"', "click [6]", 'fill [1] "e"', "wait", "click [3]", "wait", "wait"),
+        *('fill [4] "f"', "click [5]", "click Close", "click [5]"),
+    ),
     "ids": ("click [0]", "click [999]", "press [99] Enter", "scroll down", "scroll up"),
 }
 
@@ -151,7 +192,9 @@ def test_chromium_and_the_browser_within_the_process_agree(session: str):
     real.close()
 
 
-@pytest.mark.parametrize("session", ["frames", "uploads", "links to new tabs"])
+@pytest.mark.parametrize(
+    "session", ["frames", "frames within frames", "named windows", "widgets in frames", "uploads", "links to new tabs"]
+)
 def test_each_browser_restores_what_the_other_one_shows(session: str):
     real, fast = make_browser("chromium"), make_browser("inprocess")
     for action in SESSIONS[session][:14]:
@@ -174,12 +217,12 @@ def test_keys_do_what_they_do_in_chromium():
     ):
         control = fast.page.controls[number_of(fast, first) - 1]
         act(fast, f"focus [{control.number}]")
-        engine().call(real._tab.evaluate, _FOCUS, control.place)
+        engine().call(real._tab.evaluate, FOCUS, control.place)
         for key in keys.split():
             is_key = read_key(key) is not None
             assert fast.perform(Command("key" if is_key else "write", 0, key)) is None
             engine().call(keyboard.press if is_key else keyboard.type, key)
-    real._do(real._tab.evaluate, _READ)
+    real._do(real._tab.evaluate, READ)
     assert real.edits == fast.edits
     assert len(fast.edits) == 10
     real.close()

@@ -15,7 +15,10 @@ from palaestra.envs.web.sites.site import SITES, generate
 from .pages import act, missing_chromium, number_of, show
 
 # Each site -> the page with widgets on which it is tested; together they have every widget.
-PAGES = {"shop": "/details/1", "booking": "/details/2", "forum": "/table", "tracker": "/lanes"}
+PAGES = {
+    **{"shop": "/details/1", "booking": "/details/2", "forum": "/table", "tracker": "/lanes"},
+    "wiki": "/office/1",
+}
 SCRIPTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "shop": (
         *(("Actions",), ("Report a fault",), ("Keep as it is",), ("Warranty",), ("Load more",)),
@@ -26,6 +29,10 @@ SCRIPTS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "booking": (("House rules",), ("Arrival",), ("House rules",)),
     "forum": (("Votes",), ("Votes",), ("Load more",), ("Started",), ("Name",)),
+    "wiki": (
+        *(("Choose a date: Check again on",), ("Next month",), ("14",), ("Archive", "a"), ("Shelf only",), ("Plans",)),
+        *(("Leaf 1",), ("/office/1",)),
+    ),
     "tracker": (
         *(("Grab Write tests of the price list",), ("Grab Write a manual of the scanner",), ("Drop in Next week",)),
         *(("Grab Write a manual of the scanner",), ("Drop in This week",), ("Grab Write tests of the price list",)),
@@ -56,6 +63,7 @@ def read_script(browser: Browser, name: str, *text: str) -> Command:
 def random_action(browser: Browser, rng: np.random.Generator) -> Command:
     """An action on a control that stays on the page, for the most part on a widget."""
     controls = [one for one in browser.page.controls if one.role != "link" and one.kind not in ("submit", "search")]
+    controls = [one for one in controls if one.element.get("data-window") is None]
     control = controls[int(rng.integers(len(controls)))]
     if control.role == "textbox":
         return Command("fill", control.number, ("a", " n ", "zzz", "")[int(rng.integers(4))])
