@@ -179,16 +179,21 @@ def tiles(metrics: Sequence[Row], evaluations: Sequence[Row], timings: Sequence[
     return found
 
 
+def parts_of(evaluation: Row) -> dict[str, Row]:
+    """Return the parts of an evaluation: each environment of several, and each policy besides the run's own."""
+    return {**evaluation.get("environments", {}), **evaluation.get("policies", {})}
+
+
 def evaluation_table(evaluations: Sequence[Row]) -> dict[str, Any]:
-    """Make the table of success by step, environment and difficulty: {"bins": column headings, "rows": rows} of
-    at most `TABLE_ROWS` evaluations, including the first and the last."""
+    """Make the table of success by step, environment or policy, and difficulty: {"bins": column headings, "rows": rows}
+    of at most `TABLE_ROWS` evaluations, including the first and the last."""
     everything = [row for evaluation in evaluations for row in evaluation.get("by_difficulty", ())]
     bins = sorted({(row["low"], row["high"]) for row in everything})
-    names = list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.get("environments", {})))
+    names = list(dict.fromkeys(name for evaluation in evaluations for name in parts_of(evaluation)))
     rows = []
     for evaluation in pick_evenly(evaluations, TABLE_ROWS):
         found = {(row["low"], row["high"]): row for row in evaluation.get("by_difficulty", ())}
-        cells = [evaluation, *(evaluation.get("environments", {}).get(name) for name in names)]
+        cells = [evaluation, *(parts_of(evaluation).get(name) for name in names)]
         cells += [found.get(edges) for edges in bins]
         rows.append(
             {

@@ -7,6 +7,7 @@ import functools
 import io
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -81,14 +82,16 @@ STUDENT_PANELS: dict[str, tuple[Range, dict[str, str]]] = {
         "share",
         {"levels_solved": "solved", "start": "of a solution given", "success_from_start": "success with none given"},
     ),
+    "steps controlled by the learner": ("share", {"learner": "all", "wanted": "before vetoes"}),
     "environment steps/s": ("from 0", {"steps_per_s": ""}),
 }
+_OF_POLICY = re.compile(r"policy/[^/]+/[^/]+")
 LINES = (ACCENT, "#c8702a", "#7a5aa6")
 
 
 def evaluation_lines(evaluations: Sequence[Row]) -> str:
     """Plot success on held-out tasks over the steps: overall with a confidence band, and a line for each difficulty bin
-    or, with several environments, for each environment."""
+    or, with several environments or policies, for each of these."""
     rows = [row for row in evaluations if _is_finite(row.get("success"))]
     if not rows:
         return ""
@@ -96,11 +99,12 @@ def evaluation_lines(evaluations: Sequence[Row]) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         steps = [row["step"] for row in rows]
-        # With several environments, draw one line per environment instead of one per difficulty.
-        names = list(dict.fromkeys(name for row in rows for name in row.get("environments", ())))
+        # With several environments or policies, draw one line for each instead of one per difficulty.
+        parts_by_row = [{**row.get("environments", {}), **row.get("policies", {})} for row in rows]
+        names = list(dict.fromkeys(name for parts in parts_by_row for name in parts))
         for name, colour in zip(names, mpl.color_sequences["tab10"] * math.ceil(len(names) / 10)):
-            parts = [(row["step"], row.get("environments", {}).get(name, {}).get("success")) for row in rows]
-            own = [part for part in parts if _is_finite(part[1])] or [(rows[0]["step"], math.nan)]
+            line = [(row["step"], parts.get(name, {}).get("success")) for row, parts in zip(rows, parts_by_row)]
+            own = [part for part in line if _is_finite(part[1])] or [(rows[0]["step"], math.nan)]
             axes.plot(
                 *zip(*own), color=colour, linewidth=1.3, marker="o", markersize=2.5, label=shorten(name, 2 * LABEL)
             )
@@ -253,8 +257,13 @@ def curves(metrics: Sequence[Row], timings: Sequence[Row] = ()) -> list[str]:
     """Plot the learner's metrics over the steps: raw values faintly, and their moving means in front."""
     drawn = []
     for title, (limits, figures) in (PANELS | STUDENT_PANELS).items():
-        lines = []
-        for (name, label), colour in zip(figures.items(), LINES):
+        lines, shown = [], dict(figures)
+        if len(figures) == 1:  # the same of each policy besides the run's own
+            (own,) = figures
+            others = {key: key.split("/")[1] for row in metrics for key in row if _OF_POLICY.fullmatch(key)}
+            shown |= {key: name for key, name in others.items() if key.endswith(f"/{own}")}
+            shown[own] = "own policy" if len(shown) > 1 else figures[own]
+        for (name, label), colour in zip(shown.items(), itertools.cycle(LINES)):
             points = [(row["step"], row[name]) for row in (*metrics, *timings) if _is_finite(row.get(name))]
             if points:
                 lines.append((label, colour, *map(np.array, zip(*points))))

@@ -322,6 +322,8 @@ class Learner:
     def _evaluate(self, watch: Callable[[TrainingProgress], None], episodes: int) -> float:
         with self.parts.collection.pause(), self.folder.measure_time(self.step, "evaluation_s"):
             row = self.parts.evaluations.row(self.language, self.step, episodes)
+            if others := {name: each.voice for name, each in self.parts.policies.items() if each.update is not None}:
+                row["policies"] = self.parts.evaluations.rows_of(others, self.step, episodes)
         self.folder.append("evaluations", [row])
         for tracker in self._trackers:
             tracker.log(self.step, evaluation_values(row))

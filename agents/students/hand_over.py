@@ -115,7 +115,7 @@ class HandOverStudent:
             seen = self.code.encode(practice.observations)
             clone, chosen, disagreement = self._choose(seen, [rng] * config.environments)
             t = self._begun if config.clock == "episode" else np.full(config.environments, self._taken)
-            odds = [learner_probability(one, config.t0, config.t1) for one in t]
+            odds = [learner_probability(one, config.t0, config.t1) for one in t.tolist()]
             wanted = rng.random(config.environments) < odds
             vetoed = wanted & self._vetoes(disagreement)
             acts = wanted & ~vetoed
@@ -146,14 +146,14 @@ class HandOverStudent:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the clone's actions and the learner's, [n] or [n, d], and the critics' disagreement about the
         learner's (standard deviation of its value), [n]; ``rngs`` draw the proposals, one for each observation."""
-        seen = {name: torch.from_numpy(array) for name, array in seen.items()}
+        inputs = _as_tensors(seen)
         with torch.no_grad():
-            clone = self.clone_actions(seen)
+            clone = self.clone_actions(inputs)
             each = [
                 propose_around(row[None], self.sigma, self.config.proposals, self.actions.choices, rng)[0]
                 for row, rng in zip(clone, rngs, strict=True)
             ]
-            values = self._values(self.critics, seen, torch.from_numpy(np.stack(each)))
+            values = self._values(self.critics, inputs, torch.from_numpy(np.stack(each)))
         best = self._join(values).argmax(-1)
         rows = torch.arange(len(best))
         return clone, np.stack(each)[rows, best], values[:, rows, best].std(0, correction=0).numpy()
@@ -256,7 +256,8 @@ class HandOverStudent:
         self._prepare()
         state = {"targets": self.targets.state_dict(), "optimiser": self.optimiser.state_dict()}
         torch.save(self._policy_state() | state, folder / FILE)
-        np.savez(folder / STEPS_FILE, **self.demonstrations.state("shown/"), **self.memory.state("own/"))
+        steps: dict[str, Any] = {**self.demonstrations.state("shown/"), **self.memory.state("own/")}
+        np.savez(folder / STEPS_FILE, **steps)
         return {"rng": self._rng.bit_generator.state, "begun": self._begun.tolist(), "taken": self._taken}
 
     def load(self, folder: Path, state: dict[str, Any]) -> None:

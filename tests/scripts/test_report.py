@@ -13,7 +13,7 @@ import pytest
 from palaestra.errors import InputError
 from palaestra.scripts import report
 from palaestra.scripts.report import pick_evenly, repeated_tasks, sample_episodes, write_report
-from palaestra.scripts.report_plots import PANELS, _smooth, curves, sampled_heats, training_heat
+from palaestra.scripts.report_plots import PANELS, _smooth, curves, evaluation_lines, sampled_heats, training_heat
 
 STEPS = 60
 
@@ -147,6 +147,18 @@ class Tags(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+
+
+def test_each_policy_of_a_run_has_a_line_and_a_column():
+    policy = {"episodes": 4, "success": 0.25, "ci": [0.0, 0.6]}
+    rows = [{"step": step, "episodes": 8, "success": 0.5, "policies": {"critic": policy}} for step in (0, 9)]
+    assert ">critic<" in evaluation_lines(rows)
+    table = report.evaluation_table(rows)
+    assert table["bins"] == ["critic"]
+    assert [cells[1][0] for cells in (row["cells"] for row in table["rows"])] == ["25 %", "25 %"]
+    metrics = [{"step": step, "entropy": 1.0, "policy/critic/entropy": 2.0} for step in (1, 2)]
+    (plot,) = curves(metrics)
+    assert all(f">{label}<" in plot for label in ("own policy", "critic"))
 
 
 def test_attempts_at_the_same_task_are_put_in_order():

@@ -98,6 +98,11 @@ class Policy:
         return metrics | {f"{prefix}/{name}": value for name, value in values.items()}
 
     @property
+    def voice(self) -> tuple[Any, Any]:
+        """Its engine and its renderer."""
+        return self.engine, self.language.renderer
+
+    @property
     def has_signal(self) -> bool:
         """True if the latest update had a training signal other than penalties."""
         return self.update is not None and self.update.has_signal

@@ -120,7 +120,9 @@ class RefineTree(Strategy):
 
     The pair has the outcomes 1 and 0. The hint with the failed answer is left out of the context, and the origin of
     the refinement's tokens is TEACHER. A sample that passes, or of which no refinement passes, makes no pair. Pairs
-    after the first of a task have no proposal of the teacher.
+    after the first of a task have no proposal of the teacher. With ``train_judge``, each answer about which the
+    policy's judgements differ gives a pair of role "judge": a reply of the majority is preferred to one of the minority
+    (the paper trains its judge on the majority's replies by likelihood).
 
     Args:
         order: the answer to refine next is the oldest ("breadth") or the newest ("depth").
@@ -130,6 +132,7 @@ class RefineTree(Strategy):
         judge: an answer passes by the environment's "verdict" or by the "policy", which is asked ``votes`` times and
             passes an answer if more than half of its replies begin with "yes".
         votes: number of the policy's judgements of an answer.
+        train_judge: return the pairs of judgements too; only with the judge "policy".
         question: request for a judgement; ``{attempt}`` is replaced by the episode's task and answer.
         template: the hint; ``{attempt}`` is replaced by the failed answer, ``{critique}`` by the rewards' remarks or
             the environment's feedback.
@@ -141,6 +144,7 @@ class RefineTree(Strategy):
     most: int = 6
     judge: str = "verdict"
     votes: int = 5
+    train_judge: bool = False
     question: str = "{attempt}\nIs this answer right? Answer yes or no."
     template: str = "An earlier answer:\n{attempt}\nIt is not right. {critique}\nWrite a better answer."
 
@@ -151,8 +155,12 @@ class RefineTree(Strategy):
             check_number(name, getattr(self, name), 1)
         if "{attempt}" not in self.question or "{attempt}" not in self.template:
             raise InputError("question and template must contain {attempt}.")
+        if self.train_judge and self.judge != "policy":
+            raise InputError(f"train_judge trains the judge 'policy', and judge is {self.judge!r}.")
+        self._judgements: list[Group] = []
 
     def play(self, tasks: Sequence[RolloutTask], player: EpisodePlayer) -> list[Group]:
+        self._judgements = []
         by_task = play_by_task(player, [[Start(task)] * task.samples for task in tasks])
         samples = [[p.trajectory for p in played if p.trajectory.valid and p.trajectory.turns] for played in by_task]
         passing = iter(self._judge([t for several in samples for t in several], player))
@@ -169,7 +177,7 @@ class RefineTree(Strategy):
             pairs = [_prefer(tree.passed, tree.original) for tree in several if tree.passed is not None]
             groups.append(Group(task.proposal, pairs[0] if pairs else ()))
             further += [Group(-1, pair) for pair in pairs[1:]]
-        return [*groups, *further]
+        return [*groups, *further, *self._judgements]
 
     def _refine(self, running: Sequence[tuple[RolloutTask, _Refining]], player: EpisodePlayer) -> None:
         """Play one refinement of each tree."""
@@ -199,8 +207,19 @@ class RefineTree(Strategy):
         ]
         replies = iter(player.ask(asked))
         votes = [[next(replies) for _ in range(self.votes)] for _ in answers]
-        yes = [sum(r is not None and r.action.strip().lower().startswith("yes") for r in several) for several in votes]
-        return [answer.valid and 2 * count > self.votes for answer, count in zip(answers, yes, strict=True)]
+        found = []
+        for answer, several in zip(answers, votes, strict=True):
+            said = [reply is not None and reply.action.strip().lower().startswith("yes") for reply in several]
+            passes = 2 * sum(said) > self.votes
+            found.append(answer.valid and passes)
+            agreeing, others = (
+                [r for r, yes in zip(several, said) if r and yes == same] for same in (passes, not passes)
+            )
+            if self.train_judge and agreeing and others:
+                reply = replace(answer, role="judge", nodes=(), truncated=False, rescore=False, guided=0.0)
+                pair = (replace(reply, turns=(replace(turns[0], reward=0.0),)) for turns in (agreeing, others))
+                self._judgements.append(Group(-1, _prefer(*pair)))
+        return found
 
 
 def _prefer(better: Trajectory, worse: Trajectory) -> tuple[Trajectory, Trajectory]:

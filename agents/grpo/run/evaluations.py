@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engines.engine import Engine
 from ...engines.policy_engine import PolicyEngine
 from ...engines.soft_thinking import SoftThinking
 from ...evaluation import Report
@@ -103,6 +104,20 @@ class Evaluations:
             rows[family] = evaluation_row(step, *evaluate_policy(player, plan, "test", (False, True)))
         return rows[None] if None in rows else join_evaluations({str(family): row for family, row in rows.items()})
 
+    def rows_of(self, others: Mapping[str, tuple[Engine, Any]], step: int, episodes: int) -> dict[str, dict[str, Any]]:
+        """Evaluate further policies on the test split, sampled, each alone; return "episodes", "success" and "ci" by
+        name.
+
+        Args:
+            others: name of a policy -> its engine and its renderer.
+        """
+        rows = {}
+        for number, (name, (engine, renderer)) in enumerate(others.items()):
+            player = self._prepare(engine, renderer, step, 1 + number, "test")
+            row = evaluation_row(step, *evaluate_policy(player, self._plan(episodes, 0, "test", None), "test"))
+            rows[name] = {key: row[key] for key in ("episodes", "success", "ci")}
+        return rows
+
     def play_again(
         self, language: LanguageModel, step: int, tasks: Sequence[Mapping[str, Any]], episodes: int
     ) -> list[bool]:
@@ -124,6 +139,10 @@ class Evaluations:
     def _player(self, language: LanguageModel, step: int, seed: int, split: str, episodes: int) -> EpisodePlayer:
         config = self.config
         engine = self._policy_engine.open(language, min(AT_ONCE, episodes), config.context, config.fp32_head)
+        return self._prepare(engine, language.renderer, step, seed, split)
+
+    def _prepare(self, engine: Engine, renderer: Any, step: int, seed: int, split: str) -> EpisodePlayer:
+        config = self.config
         engine.load_weights(step)
         if self.thinking is not None:
             engine.thinking = self.thinking
@@ -132,7 +151,7 @@ class Evaluations:
         return EpisodePlayer(
             self.environments(split),
             engine,
-            language.renderer,
+            renderer,
             token_limits(config),
             config.temperature,
             np.random.default_rng([config.seed, EVALUATION, step, seed]),

@@ -65,7 +65,7 @@ def evaluation_values(row: Mapping[str, Any]) -> dict[str, float]:
     """Convert a row of ``evaluations.jsonl`` (see `logs.evaluation_row`) to values for `Tracker.log`."""
     found = {"success": row.get("success"), "greedy_success": row.get("greedy_success")}
     found["success_low"], found["success_high"] = row.get("ci") or (None, None)
-    for name, part in row.get("environments", {}).items():
+    for name, part in {**row.get("environments", {}), **row.get("policies", {})}.items():
         found[f"success/{name}"] = part.get("success")
     for item in row.get("pass_at_k", ()):
         name = f"pass@{item['k']}"

@@ -19,12 +19,16 @@ from palaestra.agents.students.student_run import StudentRun
 from palaestra.errors import InputError
 from palaestra.scripts.cli import main
 
-QUIET = {"eval_every": 0, "eval_episodes": 2, "final_episodes": 2}
-SMALL = {
+QUIET: dict[str, Any] = {"eval_every": 0, "eval_episodes": 2, "final_episodes": 2}
+SMALL: dict[str, Any] = {
     **{"demonstrations": 2, "clone_updates": 20, "minibatch": 8, "hidden": 8, "critics": 2, "proposals": 4},
     **{"log_every": 64, **QUIET},
 }
-KEYS = {"env": "palaestra/DoorKey-v0", "axes": {"size": 5, "obstacles": 0}, "env_options": {"max_steps": 40}}
+KEYS: dict[str, Any] = {
+    "env": "palaestra/DoorKey-v0",
+    "axes": {"size": 5, "obstacles": 0},
+    "env_options": {"max_steps": 40},
+}
 
 
 class Reach(gym.Env[Any, Any]):

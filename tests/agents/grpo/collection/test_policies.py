@@ -101,6 +101,8 @@ def test_a_game_of_policies_and_past_copies_continues_bit_for_bit(policies, conf
         assert "policies/player_0/model.safetensors" in whole
         rows = [json.loads(line) for line in whole["metrics"].splitlines()]
         assert all("policy/player_0/loss" in row for row in rows)
+        evaluated = [json.loads(line)["policies"] for line in whole["evaluations"].splitlines()]
+        assert [row["player_0"]["episodes"] for row in evaluated] == [1, 1]
         # Copies and other policies are agents by their name.
         checkpoint = newest_checkpoint(tmp_path / "whole")
         assert checkpoint is not None

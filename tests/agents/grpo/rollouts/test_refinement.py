@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palaestra.agents.grpo.batch.trajectory import Origin
 from palaestra.agents.grpo.objective.objective import Objective
 from palaestra.agents.grpo.recipes import RECIPES
+from palaestra.agents.grpo.rollouts.episode_player import EpisodePlayer
 from palaestra.agents.grpo.rollouts.refinement import RefineTree, RubricRefine
 from palaestra.errors import InputError
 
@@ -93,6 +96,29 @@ def refining(world, says, right: str, **options):
     return groups, seen
 
 
+def test_judgements_of_the_majority_are_preferred_to_those_of_the_minority(world):
+    """Of five judgements of the answer three say no, so it fails and is refined; the refinement passes by five of five,
+    which leave nothing to prefer."""
+    replies = iter(["no", "yes: it adds up", "no", "yes", "no"])
+
+    def script(session, text):
+        if "Is this answer right?" in text:
+            return "yes" if "Turn 1: 2" in text else next(replies)
+        return "2" if "An earlier answer" in text else "1"
+
+    w = world(ARITHMETIC, script, samples=1)
+    answers, judged = RefineTree(judge="policy", train_judge=True).play([w.task], w.player)
+    assert [t.turns[0].action for t in answers.trajectories] == ["2", "1"]
+    assert [(t.role, t.turns[0].action, t.outcome) for t in judged.trajectories] == [
+        ("judge", "no", 1.0),
+        ("judge", "yes: it adds up", 0.0),
+    ]
+    assert judged.proposal == -1
+    assert "Is this answer right?" in w.texts(judged.trajectories[0].turns[0].obs_ids)
+    with pytest.raises(InputError, match="trains the judge 'policy', and judge is 'verdict'"):
+        RefineTree(train_judge=True)
+
+
 @pytest.mark.parametrize(
     ("order", "asked"), [("breadth", ["", "0", "0", "1", "1", "2"]), ("depth", ["", "0", "1", "2", "2", "1"])]
 )
@@ -142,3 +168,22 @@ def test_what_a_refinement_needs_is_checked():
         RefineTree(template="Again.")
     with pytest.raises(InputError, match="width"):
         RefineTree(width=0)
+
+
+def test_a_run_learns_from_judgements(train, monkeypatch):
+    """The untrained model's replies count as yes and no in turn."""
+    ask = EpisodePlayer.ask
+
+    def answer(self, questions, most=None):
+        found = ask(self, questions, most)
+        return [turn and replace(turn, action=("yes", "no")[n % 2]) for n, turn in enumerate(found)]
+
+    monkeypatch.setattr(EpisodePlayer, "ask", answer)
+    words = ["--rollout", "refine_tree(judge='policy', train_judge=True, votes=4, most=1)", "--max-new-tokens", "3"]
+    run = train(ARITHMETIC, "--recipe", "spar", "--prompts", "2", *words)
+    # Two of four say yes, which is no majority: nothing passes, and all groups of the update are judgements.
+    (row,) = read_rows(run, "metrics")
+    assert row["grad_norm"] > 0
+    roles = [trajectory.get("role") for trajectory in read_rows(run, "trajectories")]
+    assert roles
+    assert set(roles) == {"judge"}
