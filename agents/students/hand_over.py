@@ -86,7 +86,7 @@ class HandOverStudent:
             int(np.random.SeedSequence([config.seed, _INIT]).generate_state(1)[0])
         )
         for net in (self.clone, *self.critics):
-            net.initialise(generator)
+            net.initialise(generator)  # type: ignore[operator]  # a ModuleList is typed as of plain modules
         self.targets.load_state_dict(self.critics.state_dict())
         self.optimiser = torch.optim.Adam(self.critics.parameters(), lr=config.lr)
         self.demonstrations, self.memory = StepMemory(1), StepMemory(config.capacity)

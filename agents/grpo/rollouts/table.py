@@ -68,8 +68,8 @@ class TableRollout(Strategy):
 
     With the moves "all" no game is played: the batch has every legal move at every information set, in proportion to
     its advantage over the mean move and not to its probability (NeuRD: D. Hennes et al., arXiv 1906.00190, equation 3),
-    so that a move which is hardly ever made can come back. Its reward also has the gradient of the probability of legal
-    replies at the price of a game. The groups of a step share the sets; their returns tell a teacher nothing.
+    so that a move which is hardly ever made can come back. "legal" among its reward terms gives the sum of a set the
+    gradient of half the logarithm of the probability of a legal reply. The groups of a step share the sets; their returns tell a teacher nothing.
 
     Args:
         opponents: "self", "past", or names of the game's scripted players; one is drawn for each task.
@@ -243,7 +243,7 @@ class TableRollout(Strategy):
                 assert seat is not None
                 for move, turn in moves.items():
                     gain = gains[known][move] / (2 * game.most)
-                    legal = math.exp(sum(turn.logps)) / 2  # the derivative of its logarithm is its own
+                    legal = chances[known][move] / 2
                     terms = {"advantage": gain, "legal": legal}
                     turn = replace(turn, reward=gain + legal, reward_terms=terms)
                     episodes[task.proposal].append(
