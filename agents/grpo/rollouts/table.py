@@ -68,8 +68,9 @@ class TableRollout(Strategy):
 
     With the moves "all" no game is played: the batch has every legal move at every information set, in proportion to
     its advantage over the mean move and not to its probability (NeuRD: D. Hennes et al., arXiv 1906.00190, equation 3),
-    so that a move which is hardly ever made can come back. "legal" among its reward terms gives the sum of a set the
-    gradient of half the logarithm of the probability of a legal reply. The groups of a step share the sets; their returns tell a teacher nothing.
+    so that a move which is hardly ever made can come back. By their reward term "legal", the moves of a set together
+    have the gradient of half the log-probability of a legal reply. The groups of a step share the sets; their returns
+    tell a teacher nothing.
 
     Args:
         opponents: "self", "past", or names of the game's scripted players; one is drawn for each task.
