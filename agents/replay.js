@@ -45,6 +45,8 @@ function go(number) {
 }
 
 document.body.classList.add("one");
+// A browser would scroll to the step that the address names, sometimes after the control was brought into view.
+for (const step of steps) step.removeAttribute("id");
 slider.max = steps.length - 1;
 button("first").onclick = () => go(0);
 button("back").onclick = () => go(now - 1);

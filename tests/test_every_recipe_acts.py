@@ -30,7 +30,7 @@ LINES: dict[str, str] = {
     **dict.fromkeys(("kdrl", "on_policy_distillation", "sequence_distillation"), TAUGHT),
     **dict.fromkeys(("repo", "self_imitation"), AGAIN),
     **dict.fromkeys(("frpo", "istar"), f"{GUESS} --steps 2"),
-    **dict.fromkeys(("dpo", "ipo_pairs", "kto", "ln_dpo", "t_reg"), f"{GUESS} --rollout teacher_rows"),
+    **dict.fromkeys(("dpo", "ipo_pairs", "kto", "ln_dpo", "rrhf", "t_reg"), f"{GUESS} --rollout teacher_rows"),
     **dict.fromkeys(("rto", "rto_ppo"), f"{TAUGHT} --steps 2"),
     "cure": f"{HOT} --prompts 6 --samples 8 --seed 1",
     "gfpo": f"{GUESS} --prompts 2 --samples 10",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from palaestra.errors import _EXTRAS
 
-from .shown_blocks import ENDPOINT, ROOT, SMALL, SMALL_MODEL, blocks, chat, commands, run_python, run_shell
+from .shown_blocks import ENDPOINT, ROOT, SMALL, SMALL_MODEL, blocks, chat, commands, run_python
 
 PACKAGES = ("agents/README.md", "envs/README.md", "rewards/README.md", "teachers/README.md")
 READMES = ("README.md", "integrations/README.md", *PACKAGES)
@@ -44,20 +44,11 @@ FREE = [
     shown for shown in BLOCKS[1:] if shown[1:] not in [(language, block) for _, language, block in shown_with_extras()]
 ]
 PYTHON = [pytest.param(block, id=name) for name, language, block in FREE if language == "python"]
-SHELL = [pytest.param(block, id=name) for name, language, block in FREE if language == "bash"]
 
 
 @pytest.mark.parametrize("block", PYTHON)
 def test_the_python_of_the_readmes_runs(block: str, tmp_path: Path):
     run_python(block, tmp_path)
-
-
-@pytest.mark.parametrize("block", SHELL)
-def test_the_commands_of_the_readmes_run(
-    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.chdir(tmp_path)
-    run_shell(block, tmp_path, capsys)
 
 
 # Runs Python or commands in a process that cannot import some packages.

@@ -47,9 +47,9 @@ def test_equal_prompts_are_encoded_once(runner, monkeypatch: pytest.MonkeyPatch)
     fed: list[int] = []
     forward = runner_module.hidden_states
 
-    def counted(model, ids, positions, attend):
+    def counted(model, ids, positions, attend, **given):
         fed.append(len(ids))
-        return forward(model, ids, positions, attend)
+        return forward(model, ids, positions, attend, **given)
 
     monkeypatch.setattr(runner_module, "hidden_states", counted)
     sequences = [started(0, 5, 6, 7), started(1, 8, 9, 10), started(2, 5, 6, 7), started(3, 5, 6, 7)]
