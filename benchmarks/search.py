@@ -151,7 +151,7 @@ def run_searches(
     """
     from ..agents.evaluation.evaluate import evaluate
     from ..agents.grpo.learner import Learner
-    from ..agents.language import LanguageAgent
+    from ..agents.language.language_agent import LanguageAgent
     from ..agents.reward_training.reward_model_run import RewardModelRun
     from ..agents.search.search_agent import SearchAgent
 

@@ -30,7 +30,7 @@ def test_the_policy_of_every_family_is_a_valid_run(family: str):
 
 def test_every_search_spends_its_budget_on_the_same_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    words = "--seeds 1 --families sums --tasks 2 --budget 40 --steps 1 --questions 4 --model-steps 1 --json found.json"
+    words = "--seeds 1 --families sums --tasks 2 --budget 40 --steps 1 --questions 8 --model-steps 1 --json found.json"
     assert main(["bench", "search", *words.split()]) == 0
     (run,) = json.loads(Path("found.json").read_text())
     assert set(run["solved"]) == set(run["tokens"]) == set(SEARCHES)

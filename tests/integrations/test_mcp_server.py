@@ -222,7 +222,7 @@ def test_a_silent_session_ends():
     async def episode(client: Client) -> None:
         before = Moody.closed
         await client.call_tool("reset", {"seed": 1})
-        for _ in range(200):
+        for _ in range(1500):
             if Moody.closed > before:
                 return
             await asyncio.sleep(0.02)
