@@ -103,7 +103,7 @@ def policy_config(family: Family, seed: int, steps: int) -> TrainConfig:
     """Return the configuration of a policy that learns to write worked steps."""
     return TrainConfig(
         env=family.env,
-        axes=family.learned,
+        axes=dict(family.learned),
         prompt_form="terse",
         recipe="sft",
         seed=seed,
@@ -130,7 +130,7 @@ def judge_config(family: Family, policy: Path, options: SearchOptions, seed: int
     """Return the configuration of a process reward model with a policy's weights."""
     return RewardModelConfig(
         env=family.env,
-        axes=family.learned,
+        axes=dict(family.learned),
         objective="process",
         model=str(policy),
         questions=options.questions,
@@ -156,15 +156,15 @@ def run_searches(
     from ..agents.search.search_agent import SearchAgent
 
     family, solved, tokens = FAMILIES[name], dict[str, float](), dict[str, float]()
-    configs: tuple[tuple[Any, str, Any], ...] = (
-        (Learner, "policy", policy_config(family, seed, options.steps)),
-        (RewardModelRun, "judge", judge_config(family, folder / "policy", options, seed)),
-    )
-    for kind, place, config in configs:
+
+    def train(kind: Any, place: str, config: Any) -> None:
         watch(f"seed {seed}, {name}: {place}")
         run = kind.start(folder / place, config)
         run.run(notify=lambda sentence: None)
         run.close()
+
+    train(Learner, "policy", policy_config(family, seed, options.steps))
+    train(RewardModelRun, "judge", judge_config(family, folder / "policy", options, seed))
     model = f'model(model="{folder / "judge"}")'
     for search, text in SEARCHES.items():
         watch(f"seed {seed}, {name}: {search}")
