@@ -22,6 +22,7 @@ import numpy as np
 import tyro
 
 from ..agents.atomic import check_output, write_atomically
+from ..agents.grpo.config import Collapse, Patience
 from ..errors import InputError, MissingExtra, unknown_name
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FILES, FOLDER = ("json", "markdown", "figure"), "out"
 """Names of the options for files and for the folder that a benchmark writes."""
+UNWATCHED: dict[str, Any] = {
+    "eval_every": 0,
+    "checkpoint_every": 10**6,
+    "keep_trajectories": 0,
+    "track": (),
+    "patience": Patience(0, 0, 0, 0),
+    "collapse": Collapse(),
+}
+"""Settings of a `TrainConfig` whose run is only to end: nothing is evaluated, stored or watched on the way."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 WIDTH = 120
 """Least width of a wide table in characters, even if the output is a file."""
@@ -61,6 +71,14 @@ def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None
     for name in names:
         if name not in known:
             raise unknown_name(kind, name, known)
+
+
+def run_to_end(kind: Any, place: Path, config: Any) -> Any:
+    """Run a `Learner` or a `RewardModelRun` in a new folder to its end, without a word, and return it."""
+    run = kind.start(place, config)
+    run.run(notify=lambda sentence: None)
+    run.close()
+    return run
 
 
 def check_pythons(paths: Iterable[Path]) -> None:

@@ -23,10 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.grpo.config import Collapse, Patience, TrainConfig, WarmUp
+from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.grpo.recipes import StageOverrides
 from ..agents.reward_training import RewardModelConfig
-from .harness import check_least, check_names, format_markdown, make_table, read_options, require, write_json
+from .harness import (
+    UNWATCHED,
+    check_least,
+    check_names,
+    format_markdown,
+    make_table,
+    read_options,
+    require,
+    run_to_end,
+    write_json,
+)
 
 ENV, AXES = "palaestra/Arithmetic-v0", {"digits": 1, "terms": 2}
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -104,13 +114,8 @@ def policy_config(model: str, seed: int, steps: int, start: float, shaping: str 
         max_new_tokens=8,
         max_episode_tokens=8,
         context=128,
-        eval_every=0,
         final_episodes=64,
-        checkpoint_every=10**6,
-        keep_trajectories=0,
-        track=(),
-        patience=Patience(0, 0, 0, 0),
-        collapse=Collapse(),
+        **UNWATCHED,
     )
 
 
@@ -126,14 +131,8 @@ def run_variants(
     from ..agents.grpo.learner import Learner
     from ..agents.reward_training.reward_model_run import RewardModelRun
 
-    def train(kind: Any, name: str, config: Any) -> Any:
-        run = kind.start(folder / name, config)
-        run.run(notify=lambda sentence: None)
-        run.close()
-        return run
-
     watch(f"seed {seed}: warm-up")
-    train(Learner, "policy", policy_config("tiny", seed, 0, options.start, None))
+    run_to_end(Learner, folder / "policy", policy_config("tiny", seed, 0, options.start, None))
     found = []
     for variant in options.only or VARIANTS:
         how = {"members": 1, "combine": "mean", "segments": 1, **VARIANTS[variant]}
@@ -142,16 +141,18 @@ def run_variants(
         for segment in range(how["segments"]):
             watch(f"seed {seed}: {variant}, part {segment + 1} of {how['segments']}")
             name = f"{variant}-{segment}"
-            judge = train(RewardModelRun, f"judge-{name}", judge_config(policy, options, seed, how["members"]))
+            judge = run_to_end(
+                RewardModelRun, folder / f"judge-{name}", judge_config(policy, options, seed, how["members"])
+            )
             answers.append(str(judge.folder.path / "attempts-train.jsonl"))
             if segment:  # all answers so far, the earlier policies' too
                 config = dataclasses.replace(judge.config, pairs=tuple(answers))
-                judge = train(RewardModelRun, f"joint-{name}", config)
+                judge = run_to_end(RewardModelRun, folder / f"joint-{name}", config)
             row["accuracy"].append(json.loads(last_line(judge.folder.path / "evaluations.jsonl"))["success"])
             place, combine = str(judge.folder.path), how["combine"]
             shaping = f"reward-model(model={place!r}, combine={combine!r}, alone=true)"
             config = policy_config(str(policy), seed, options.steps // how["segments"], options.start, shaping)
-            run = train(Learner, name, config)
+            run = run_to_end(Learner, folder / name, config)
             policy = run.folder.path
             for step in run.folder.read("metrics", 1, config.steps):
                 row["true"].append(step["success"])

@@ -21,9 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.grpo.config import Collapse, Patience, TrainConfig, WarmUp
+from ..agents.grpo.config import TrainConfig, WarmUp
 from ..agents.reward_training import RewardModelConfig
-from .harness import check_least, check_names, format_markdown, make_table, read_options, require, write_json
+from .harness import (
+    UNWATCHED,
+    check_least,
+    check_names,
+    format_markdown,
+    make_table,
+    read_options,
+    require,
+    run_to_end,
+    write_json,
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class SearchOptions:
     """Held-out tasks of a seed."""
     budget: int = 240
     """Tokens that a search may sample for a task."""
-    steps: int = 400
+    steps: int = 500
     """Steps of 32 worked solutions from which a policy learns."""
     questions: int = 1000
     """Questions with right and spoilt solutions from which a reward model learns."""
@@ -116,13 +126,8 @@ def policy_config(family: Family, seed: int, steps: int) -> TrainConfig:
         max_new_tokens=64,
         max_episode_tokens=64,
         context=160,
-        eval_every=0,
         final_episodes=16,
-        checkpoint_every=10**6,
-        keep_trajectories=0,
-        track=(),
-        patience=Patience(0, 0, 0, 0),
-        collapse=Collapse(),
+        **UNWATCHED,
     )
 
 
@@ -156,15 +161,10 @@ def run_searches(
     from ..agents.search.search_agent import SearchAgent
 
     family, solved, tokens = FAMILIES[name], dict[str, float](), dict[str, float]()
-
-    def train(kind: Any, place: str, config: Any) -> None:
-        watch(f"seed {seed}, {name}: {place}")
-        run = kind.start(folder / place, config)
-        run.run(notify=lambda sentence: None)
-        run.close()
-
-    train(Learner, "policy", policy_config(family, seed, options.steps))
-    train(RewardModelRun, "judge", judge_config(family, folder / "policy", options, seed))
+    watch(f"seed {seed}, {name}: policy")
+    run_to_end(Learner, folder / "policy", policy_config(family, seed, options.steps))
+    watch(f"seed {seed}, {name}: reward model")
+    run_to_end(RewardModelRun, folder / "judge", judge_config(family, folder / "policy", options, seed))
     model = f'model(model="{folder / "judge"}")'
     for search, text in SEARCHES.items():
         watch(f"seed {seed}, {name}: {search}")

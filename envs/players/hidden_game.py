@@ -50,7 +50,7 @@ class HiddenGame(TableGame):
         both move at the same time. Its legal moves may not depend on that move. Default: no move is hidden."""
         return False
 
-    def seen(self, history: Moves) -> Moves:
+    def visible(self, history: Moves) -> Moves:
         """Return a history as the seat to move sees it, with "" for a hidden move."""
         return (*history[:-1], "") if self.is_blind(history) else history
 
@@ -86,9 +86,9 @@ class HiddenGame(TableGame):
         return len(self.deals(dict(position.params))[0])
 
     def known(self, position: TablePosition, seat: int) -> tuple[Moves, int]:
-        """Return the key of the information set of the seat to move: the history as it is `seen`, and the number of the
+        """Return the key of the information set of the seat to move: its `visible` history, and the number of the
         seat's `private` knowledge."""
-        return self.seen(position.history), _number(self, position, seat)
+        return self.visible(position.history), _number(self, position, seat)
 
     def choose(self, position: TablePosition, policy: str) -> Mapping[str, float]:
         if policy == "random":
@@ -165,7 +165,7 @@ def best_response(game: HiddenGame, params: Frozen, seat: int, opponent: Choice)
         mass = np.bincount(group, reach, len(codes))
         for code, sums, total in zip(codes.tolist(), by_group, mass.tolist()):
             if total > 0.0:
-                response.values[game.seen(history), code] = dict(zip(legal, (sums / total).tolist()))
+                response.values[game.visible(history), code] = dict(zip(legal, (sums / total).tolist()))
         return np.stack(below)[by_group.argmax(1)[group], np.arange(len(deals))]
 
     response.value = float(walk((), weights).sum())
@@ -192,7 +192,7 @@ def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
 
     @functools.cache
     def describe(history: Moves) -> tuple[Moves, int, np.ndarray, np.ndarray, np.ndarray]:
-        legal, key = game.legal_after(given, history), game.seen(history)
+        legal, key = game.legal_after(given, history), game.visible(history)
         mover = game.mover(given, history)
         codes, first, group = np.unique(
             game.private(given, deals, history, mover), return_index=True, return_inverse=True
@@ -207,7 +207,7 @@ def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
         return weights * game.payoffs(given, deals, history)
 
     def strategy_of(history: Moves) -> np.ndarray:
-        regret = regrets[game.seen(history)]
+        regret = regrets[game.visible(history)]
         total = regret.sum(1, keepdims=True)
         return np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / regret.shape[1])
 
@@ -242,11 +242,11 @@ def equilibrium(game: HiddenGame, params: Frozen, iterations: int) -> Strategy:
         )
         value = (below * chances).sum(1)
         gained = below - value[:, None]
-        regret = regrets[game.seen(history)]
+        regret = regrets[game.visible(history)]
         for index in range(len(legal)):
             regret[:, index] += np.bincount(group, gained[:, index], len(codes))
         np.maximum(regret, 0.0, out=regret)
-        sums[game.seen(history)] += weight * mine[first][:, None] * strategy
+        sums[game.visible(history)] += weight * mine[first][:, None] * strategy
         return value
 
     ones = np.ones(len(deals))

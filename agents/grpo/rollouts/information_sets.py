@@ -30,7 +30,7 @@ def information_sets(game: HiddenGame, params: Mapping[str, Any], most: int) -> 
             continue
         codes, first = np.unique(game.private(params, deals, history, game.mover(params, history)), return_index=True)
         for code, index in zip(codes.tolist(), first.tolist()):
-            found[game.seen(history), code] = TablePosition(freeze(params), tuple(deals[index].tolist()), history)
+            found[game.visible(history), code] = TablePosition(freeze(params), tuple(deals[index].tolist()), history)
         if len(found) > most:
             return None
         histories += [(*history, move) for move in legal]
@@ -64,10 +64,13 @@ def ask_policy(
 def move_chances(scored: Mapping[Known, Mapping[str, Turn]]) -> tuple[dict[Known, dict[str, float]], float]:
     """Return the probabilities of scored moves, normalised at each information set, and the mean probability of other
     replies."""
-    chances = {known: {move: math.exp(sum(turn.logps)) for move, turn in own.items()} for known, own in scored.items()}
-    masses = {known: max(sum(own.values()), 1e-300) for known, own in chances.items()}
-    found = {known: {move: each / masses[known] for move, each in own.items()} for known, own in chances.items()}
-    return found, 1 - float(np.mean(list(masses.values())))
+    found, outside = dict[Known, dict[str, float]](), list[float]()
+    for known, own in scored.items():
+        sums = np.array([sum(turn.logps) for turn in own.values()])
+        chances = np.exp(sums - sums.max())
+        found[known] = dict(zip(own, (chances / chances.sum()).tolist()))
+        outside.append(1 - math.exp(sums.max()) * float(chances.sum()))
+    return found, float(np.mean(outside))
 
 
 def score_moves(
@@ -152,7 +155,7 @@ def move_gains(
             return game.payoffs(params, deals, history)
         seat = game.mover(params, history)
         codes, group = np.unique(game.private(params, deals, history, seat), return_inverse=True)
-        keys = [(game.seen(history), code) for code in codes.tolist()]
+        keys = [(game.visible(history), code) for code in codes.tolist()]
         chances = np.array([[strategy[key][move] for move in legal] for key in keys])
         own = np.arange(2)[:, None] == seat
         below = np.stack(

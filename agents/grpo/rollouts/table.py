@@ -67,7 +67,7 @@ class TableRollout(Strategy):
     where rewards alone go round in circles.
 
     With the moves "all" no game is played: the batch has every legal move at every information set, in proportion to
-    its advantage over the mean move and not to its probability (NeuRD: D. Hennes et al., arXiv 1906.00190, equation 3),
+    its advantage over the mean move and not to its probability (NeuRD: D. Hennes et al., arXiv 1906.00190),
     so that a move which is hardly ever made can come back. By their reward term "legal", the moves of a set together
     have the gradient of half the log-probability of a legal reply. The groups of a step share the sets; their returns
     tell a teacher nothing.

@@ -67,7 +67,7 @@ def palaestra_run(action):
     try:
         action()
     except BaseException:
-        pass
+        pass  # what a failing answer has computed until then counts
     finally:
         sys.settrace(None)
     return palaestra_seen
@@ -78,7 +78,7 @@ def palaestra_called(name, arguments):
 try:
     exec(compile(PALAESTRA_ANSWER, "answer.py", "exec"), globals())
 except BaseException:
-    pass
+    pass  # its functions up to the failure can be called
 """
 
 

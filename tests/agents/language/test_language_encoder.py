@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +50,16 @@ def test_a_saved_model_describes_its_own_encoder(small: Any, tmp_path: Path):
     loaded = RewardModel.load(tmp_path / "model.safetensors")
     scores = [one.score(["p", "p"], ["red", "a cat"]) for one in (model, loaded)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+
+
+def test_a_saved_model_loads_where_its_encoder_was_never_imported(small: Any, tmp_path: Path):
+    RewardModel(encoder(small)).save(tmp_path / "scorer.safetensors")
+    program = (
+        "import sys\nfrom palaestra.rewards.models.reward_model import RewardModel\n"
+        "assert 'palaestra.agents.language.language_encoder' not in sys.modules\n"
+        "print(type(RewardModel.load(sys.argv[1]).encoder).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "scorer.safetensors")], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "LanguageEncoder", done.stderr

@@ -13,6 +13,7 @@ import pytest
 import torch
 from palaestra import rewards
 from palaestra.agents.learners import load_player
+from palaestra.agents.reward_training import RewardModelConfig
 from palaestra.agents.reward_training.reward_model_run import first_error_rate
 from palaestra.rewards import Episode, Step
 from palaestra.rewards.models import RewardModel, StepLabel
@@ -190,3 +191,12 @@ def test_bad_input_is_one_sentence(words: list[str], said: str, tmp_path: Path, 
     error = capsys.readouterr().err.strip()
     assert said in error
     assert len(error.splitlines()) == 1
+
+
+def test_prompts_have_the_form_of_the_run_whose_weights_a_model_has(tmp_path: Path):
+    (tmp_path / "checkpoints").mkdir()
+    for form in ("terse", "sentences"):
+        (tmp_path / "config.json").write_text(json.dumps({"prompt_form": form}))
+        assert RewardModelConfig(env="palaestra/Arithmetic-v0", model=str(tmp_path)).form == form
+    assert RewardModelConfig(env="palaestra/Arithmetic-v0").form == "terse"
+    assert RewardModelConfig(env="palaestra/Arithmetic-v0", model="ngrams").form == "sentences"

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from palaestra.agents.grpo.batch.trajectory import Turn
 from palaestra.agents.grpo.rollouts.environments import Environments
 from palaestra.agents.grpo.rollouts.information_sets import (
     ask_policy,
     information_sets,
     measure_exploitability,
+    move_chances,
     move_gains,
 )
 from palaestra.agents.grpo.rollouts.table import TableRollout
@@ -237,6 +239,11 @@ def test_a_policy_that_is_told_its_moves_has_their_exploitability(kuhn):
 def spread(chances, answers) -> list[tuple[float, ...]]:
     """Log-probabilities of answers with these probabilities, each all in its first token."""
     return [(float(np.log(p)), *(0.0,) * (len(ids) - 1)) for p, ids in zip(chances, answers, strict=True)]
+
+
+def test_moves_that_are_all_next_to_impossible_have_probabilities_nevertheless():
+    turns = {move: Turn((1,), (2,), (logp,), "stop", 0.0) for move, logp in (("bet", -2000.0), ("check", -2000.0))}
+    assert move_chances({((), 1): turns}) == ({((), 1): {"bet": 0.5, "check": 0.5}}, 1.0)
 
 
 def uniform_strategy() -> dict[Any, dict[str, float]]:
